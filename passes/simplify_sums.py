@@ -149,8 +149,6 @@ class _Simplifier(ContextCloner):
         if conditions and are_there and is_speculatable_product(outside):
             # sums over whole dimensions count as having terms
             conditions = [c for c in conditions if c.form.indices]
-            if conditions and _is_inside(op):
-                conditions = None  # a condition in a sum would keep its other factors from counting
         if conditions is None:
             outside, inside = product.split(is_number)
             inside.take_divisors(outside)
@@ -263,16 +261,6 @@ def _count(index: SSAValue, op: tix.ReductionOp) -> Affine | None:
         return None
     count = one + other + 1
     return None if any(count[v] for v in op.indices) else count
-
-
-def _is_inside(op: tix.SumOp) -> bool:
-    """True for a sum in the body of another reduction."""
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, tix.DefineOp):
-        if isinstance(parent, tix.ReductionOp):
-            return True
-        parent = parent.parent_op()
-    return False
 
 
 def _is_false(constraint: Constraint) -> bool:

@@ -9,10 +9,11 @@ runs from 0 to a size: that of a dimension that it reads, or the range of an ind
 sum is worth it the order of least cost tells (`contraction_order`).
 
 The tensor is computed for all values of its coordinates, also those that the formula never asks
-for: they must be in the range of all that is read. The other factors are then multiplied with a
-partial sum that may be empty: what they read must be there anyway, and be finite for finite
-arguments, unless the partial sum is known to have a term, or sizes and the indices around the sum
-tell whether it has.
+for: they must be in the range of all that is read. Others are multiplied with a partial sum that may
+be empty: they must be there anyway, and be finite for finite arguments, unless it is known to have a
+term. Elements may be infinite even then: the sum runs over the partial sums that have terms.
+
+    sum[k, l in range(k)](x[k] * w[l])    is    sum[k in range(1, N)](x[k] * w_sum[k])
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from tadc.passes.factoring.sum_places import SumPlace
 from tadc.passes.index_sets.context import stays_inside
 from tadc.passes.index_sets.images import Dimension, Image
 from tadc.passes.index_sets.sets import quotient_constraints, quotients_of, within
-from tadc.passes.index_sets.space import conditions_of_a_point, implied_by
+from tadc.passes.index_sets.space import conditions_of_a_point, implied_by, is_bounded
 from tadc.passes.rewriting.products import Product
 from tadc.passes.rewriting.terms import Term, terms_of
 
@@ -67,6 +68,12 @@ class Extraction:
     terms: Sequence[Constraint] = ()
     """Conditions on sizes and on indices around the sum, without which the partial sum has no
     terms, and the sum is 0."""
+
+    def where(self, terms: Sequence[Constraint], left: Sequence[SSAValue]) -> Extraction:
+        """The extraction where the partial sum has terms; `left` are the indices of the sum."""
+        inside = [c for c in terms if any(c.form[v] for v in left)]
+        terms = [c for c in terms if c not in inside]
+        return replace(self, terms=terms, around=[*self.around, *inside])
 
 
 def find_extraction(terms: Iterable[SumTerm], scans: bool) -> Extraction | None:
@@ -247,10 +254,11 @@ class SumTerm:
         left = [v for v in op.indices if v not in partial.indices]
         inside, outside = self._parts(partial)
         found = Extraction(self.position, inside, outside, indices, image, crossing, around)
-        bounded = _is_bounded(indices, crossing) and _is_bounded(left, around)
+        bounded = is_bounded(indices, crossing) and is_bounded(left, around)
         guards, terms = self._guards(partial, found), self._conditions(partial, found)
-        known = bounded and guards is not None and terms is not None
-        return replace(found, guards=guards, terms=terms) if known else None
+        if not bounded or guards is None or terms is None:
+            return None
+        return replace(found.where(terms, left), guards=guards)
 
     def _parts(self, partial: PartialSum) -> tuple[Product, Product]:
         """The product of the members, and that of the other factors with the sign of all."""
@@ -285,19 +293,17 @@ class SumTerm:
         return [c for v in others if not (c := Constraint(place.boxes[v] - 1)).decided]
 
     def _conditions(self, partial: PartialSum, found: Extraction) -> list[Constraint] | None:
-        """Conditions on sizes under which others may be multiplied with the partial sum.
+        """Conditions under which others may be multiplied with the partial sum.
 
-        There are none where these are there, and finite, or the partial sum has a term; else those
-        under which it has one. None where a coordinate may leave its range, or indices of the sum
-        decide.
+        There are none where these are numbers, or it has a term; else those under which it has one,
+        of indices alone for others that are there, and finite for finite arguments. None where a
+        coordinate may leave its range, or indices of the sum decide whether others are there.
         """
         others = [n for n in range(len(self.values)) if n not in partial.members]
         operations = [op for n in others for op in self.operations[n]]
         known = self.place.facts([*found.image.forms, *forms_in(operations)]) + list(found.around)
         places = [] if found.indices else _places(self.operations_in(partial))
-        dimensions = [d for d in found.image.dimensions if d not in places]
-        ranges = [c for form, size in dimensions for c in between(0, form, size)]
-        if not all(implied_by(c, known) for c in ranges):
+        if not _are_in_range((d for d in found.image.dimensions if d not in places), known):
             return None
         there = all(stays_inside(op, known) for op in operations)
         if not others or (there and is_number_product(found.outside)):
@@ -305,10 +311,15 @@ class SumTerm:
         conditions = conditions_of_a_point(found.indices, found.within)
         left = [c for c in conditions or () if not implied_by(c, known)]
         if there and is_speculatable_product(found.outside):
-            left = [c for c in left if c.form.indices]
-        around = {*self.place.path.indices}
-        decided = all(v in around for c in left for v in c.form.indices)
+            return [c for c in left if c.form.indices]
+        decided = all(v in self.place.path.indices for c in left for v in c.form.indices)
         return left if conditions is not None and decided else None
+
+
+def _are_in_range(dimensions: Iterable[Dimension], known: Sequence[Constraint]) -> bool:
+    """True if coordinates provably lie in their dimensions."""
+    ranges = (between(0, form, size) for form, size in dimensions)
+    return all(implied_by(c, known) for limits in ranges for c in limits)
 
 
 def _counts(op: Operation, place: SumPlace) -> bool:
@@ -388,13 +399,3 @@ def _places(operations: Iterable[Operation]) -> list[Dimension]:
     """The forms at which tensors are read, which are in their dimensions."""
     reads = (op for op in operations if isinstance(op, tix.ReadOp))
     return [place for op in reads for place in zip(op.forms, op.shape, strict=True)]
-
-
-def _is_bounded(indices: Sequence[SSAValue], constraints: Sequence[Constraint]) -> bool:
-    """True if each index has bounds by those before it, on both sides."""
-    sides: set[tuple[SSAValue, bool]] = set()
-    for c in constraints:
-        own = [v for v in indices if c.form[v]]
-        if own:
-            sides.add((own[-1], c.form[own[-1]] > 0))
-    return len(sides) == 2 * len(indices)

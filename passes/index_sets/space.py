@@ -87,3 +87,13 @@ def conditions_of_a_point(
         shadow = [Constraint(a * -b[v] + b * a[v]) for a in low for b in high]
         current = [*(c for c in current if not c.form[v]), *shadow]
     return list(dict.fromkeys(c for c in current if c.form.terms or c.form.constant < 0))
+
+
+def is_bounded(indices: Sequence[SSAValue], constraints: Sequence[Constraint]) -> bool:
+    """True if each index has bounds by those before it, on both sides."""
+    sides: set[tuple[SSAValue, bool]] = set()
+    for c in constraints:
+        own = [v for v in indices if c.form[v]]
+        if own:
+            sides.add((own[-1], c.form[own[-1]] > 0))
+    return len(sides) == 2 * len(indices)
