@@ -9,9 +9,9 @@ runs from 0 to a size: that of a dimension that it reads, or the range of an ind
 sum is worth it the order of least cost tells (`contraction_order`).
 
 The tensor is computed for all values of its coordinates, also those that the formula never asks
-for: they must be in the range of all that is read. Others are multiplied with a partial sum that may
-be empty: they must be there anyway, and be finite for finite arguments, unless it is known to have a
-term. Elements may be infinite even then: the sum runs over the partial sums that have terms.
+for: they must be in the range of all that is read. Others are multiplied with a partial sum that
+may be empty: they must be there anyway, and be finite for finite arguments, unless it has a term.
+Elements may be infinite even then: so the sum runs over the partial sums that have terms.
 
     sum[k, l in range(k)](x[k] * w[l])    is    sum[k in range(1, N)](x[k] * w_sum[k])
 """
@@ -318,8 +318,7 @@ class SumTerm:
 
 def _are_in_range(dimensions: Iterable[Dimension], known: Sequence[Constraint]) -> bool:
     """True if coordinates provably lie in their dimensions."""
-    ranges = (between(0, form, size) for form, size in dimensions)
-    return all(implied_by(c, known) for limits in ranges for c in limits)
+    return all(implied_by(c, known) for form, size in dimensions for c in between(0, form, size))
 
 
 def _counts(op: Operation, place: SumPlace) -> bool:
