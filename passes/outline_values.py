@@ -66,6 +66,9 @@ FEWEST_OPERATIONS_SAVED = 1 << 17
 """Operations that a tensor saves at least: on vectors of 16 lanes they take some microseconds, and
 one more definition takes one or two."""
 
+WHOLE = 0.9
+"""The share of what its parts save that a whole saves at least, to move in their place."""
+
 KINDS = (
     tix.ConstantOp,
     tix.ReadOp,
@@ -188,7 +191,8 @@ class _Values:
                 continue
             (value,) = op.results
             gain = self.saved.get(value, 0)
-            is_best = gain and gain >= sum(self.saved[v] for v in own)
+            # parts would be read, and joined, in each place
+            is_best = gain and gain >= WHOLE * sum(self.saved[v] for v in own)
             self.best[value] = frozenset([value]) if is_best else own
         return found
 

@@ -152,6 +152,13 @@ def test_parts_move_where_the_whole_would_not_pay() -> None:
     assert definitions_of(rows) == [("y_value", 1), ("y", 2)]
 
 
+def test_a_whole_moves_rather_than_its_parts() -> None:
+    source = "y[t in range(60), r in range(64)] = sum[i, j](x[i, j] * exp(-(cos(a[i] * t) + "
+    source += "sin(b[j] * t) - r)**2))"
+    rows = f"x: f64[48, 48]\na: f64[48]\nb: f64[48]\n{source}\nreturn y"
+    assert definitions_of(rows) == [("y_value", 3), ("y", 2)]
+
+
 def test_little_to_save_and_unknown_sizes_stay() -> None:
     program = tadc.compile("y[i, j] = x[i, j] * exp(v[j])").program.op
     assert outlined(program, 64) is program
