@@ -135,14 +135,15 @@ def _places(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
 
 
 def extent_of(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
-    """The length of an axis, assumed where it depends on sizes that are not given."""
+    """The length of an axis, assumed where it depends on sizes that are not given; 1 of one that is
+    empty, so that it divides."""
     if index is None:
         return 1
     own = arguments_in(op.body)
     if index not in own:
-        return length_of(sum_along(op, index), index, sizes)
+        return max(1, length_of(sum_along(op, index), index, sizes))
     extent = constant_extent(known_size(op.shape[own.index(index)], sizes))
-    return ASSUMED_EXTENT if extent is None else extent
+    return ASSUMED_EXTENT if extent is None else max(1, extent)
 
 
 def terms_of_squares(

@@ -8,7 +8,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import tadc
 from tadc.dialects.tix import AVX_512
+from tadc.passes.scheduling.blocking import blocking_chooser
 from tadc.passes.scheduling.tiles.tile_choice import priced_tiles
+from tadc.passes.set_precision import set_precision
 
 STRIDED = """\
 w: f32[128, 2, 9, 64]
@@ -58,3 +60,15 @@ def test_images_of_few_rows_share_panels(n: int, c: int, o: int, side: int) -> N
         found.append((y := f(x, w)).tobytes())
         np.testing.assert_allclose(y, expected, rtol=0, atol=1e-5 * np.abs(expected).max())
     assert len({*found}) == 1
+
+
+@pytest.mark.parametrize("empty", "NIKJ")
+def test_sizes_may_be_nothing(empty: str):
+    """Panels that all values of an index share are not divided among none."""
+    text = "y[n, i, j] = sum[k](a[n, i, k] * w[k, j])"
+    program = set_precision(tadc.compile(text).program.op, "f32")
+    sizes = {"N": 5, "I": 14, "K": 256, "J": 256, empty: 0}
+    choose = blocking_chooser(True, [f"{name}={size}" for name, size in sizes.items()])
+    assert choose is not None
+    (op,) = program.definitions
+    assert bool(choose(op).tiles) == (empty != "K"), "there are no terms"
