@@ -53,7 +53,7 @@ def infer_elements(
         strong = [found[v] for v in d.reads if v in found]
         if d.declared is not None:
             found[d.tensor] = d.declared
-        elif d.before in found:
+        elif d.before is not None and d.before in found:
             found[d.tensor] = found[d.before]
         elif strong:
             found[d.tensor] = _widest(strong)

@@ -7,7 +7,7 @@ terms of PyTorch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -92,7 +92,7 @@ def as_tensors(parameters: Sequence[Parameter], values: Sequence[Any]) -> Sequen
 
     def converted(p: Parameter, value: Any) -> Any:
         if is_scalar(value):
-            number = value.item() if isinstance(value, np.generic) else value
+            number = cast("np.generic", value).item() if isinstance(value, np.generic) else value
             return torch.scalar_tensor(number, dtype=DTYPES.get(p.dtype, dtype), device=device)
         if p.dtype != "real" or not isinstance(value, torch.Tensor) or value.dim():
             return value

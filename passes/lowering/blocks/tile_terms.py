@@ -120,8 +120,8 @@ class TermBlock(BlockLowering):
         column = op.indices[-1]
         for k in range(0, count, self.lanes):
             inner = self.apart()
-            inner.index = self.index.placed({column: Affine.of(column) + k} if k else {})
-            inner.index.values = {**self.index.values, column: self.index.constant(first)}
+            placed = self.index.placed({column: Affine.of(column) + k} if k else {})
+            inner.index = placed.elsewhere({column: self.index.constant(first)})
             left = count - k
             if left < self.lanes:
                 sums = inner._add_rest(op, self.index.constant(left), sums)
