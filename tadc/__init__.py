@@ -71,7 +71,7 @@ if TYPE_CHECKING:
         log_abs_det,
         vjp,
     )
-    from tadc.errors import IllConditionedWarning, SingularError, TadcError
+    from tadc.errors import EmptyRangeWarning, IllConditionedWarning, SingularError, TadcError
     from tadc.function import Function
     from tadc.runtime.team import get_num_threads, set_num_threads
 
@@ -79,6 +79,7 @@ __version__ = "0.1.0"
 """The version, which `pyproject.toml` takes from here."""
 
 __all__ = [
+    "EmptyRangeWarning",
     "Function",
     "IllConditionedWarning",
     "SingularError",
@@ -104,6 +105,7 @@ _let_forks_wait()
 
 _PACKAGES = ("ode", "verify", "view")
 _MODULES = {
+    "EmptyRangeWarning": "tadc.errors",
     "Function": "tadc.function",
     "IllConditionedWarning": "tadc.errors",
     "SingularError": "tadc.errors",

@@ -211,6 +211,10 @@ class IllConditionedWarning(UserWarning):
     """A Jacobian that is nearly singular: its inverse times a vector has few right digits."""
 
 
+class EmptyRangeWarning(UserWarning):
+    """An inferred range that is empty in a call, though no argument is."""
+
+
 class IntegrationError(TadcError):
     """A differential equation that has no solution to the end; `time` is where it stopped."""
 

@@ -4,6 +4,7 @@
 - `nesting`: the place where a program is nested most deeply
 - `names`: the words of the language, and names that are free
 - `hints`: how to say here what other libraries have functions for
+- `notations`: what to write for notations that Python's parser refuses
 - `scope`: what names mean while a program is read, and where operations go
 - `parse`: a whole program, from its names to its results
 - `declarations`: `a: f32[N, 5]`
@@ -24,6 +25,7 @@
 - `intervals`: ranges of all others, the largest in which reads stay inside
 - `finalize`: puts what is known of sizes at the end into operations
 - `check`: the proof that no read leaves its tensor, for sizes that are known
+- `empty_ranges`: inferred ranges that come out empty at a call, for a warning
 - `describe`: reads and indices in the words of the program, for errors
 - `formulas`: formulas of functions to bodies of scalar operations
 - `custom_functions`: the functions that users define

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from types import EllipsisType
 
 from xdsl.ir import BlockArgument
 
@@ -35,20 +36,25 @@ def affine(
     scope: Scope,
     divide: Divide | None = None,
     by_size: DivideBySize | None = None,
+    of: str | None = None,
 ) -> Affine:
     """The affine form that `node` is; `divide` says what a floor division becomes, and `by_size`
-    one by a size, if there may be such."""
-    form = _Reader(scope, divide or scope.floor_division, by_size).read(node)
+    one by a size, if there may be such.
+
+    `of` is the tensor that is read where the form is an index of an element.
+    """
+    form = _Reader(scope, divide or scope.floor_division, by_size, of).read(node)
     if any(abs(c) > LARGEST_EXACT_INTEGER for c in (form.constant, *form.terms.values())):
         raise scope.fail(AffineError, node, "the index has too large numbers", "stay below 2**53")
     return form
 
 
 class _Reader:
-    def __init__(self, scope: Scope, divide: Divide, by_size: DivideBySize | None):
+    def __init__(self, scope: Scope, divide: Divide, by_size: DivideBySize | None, of: str | None):
         self.scope = scope
         self.divide = divide
         self.by_size = by_size
+        self.of = of
 
     def read(self, node: ast.expr) -> Affine:
         """The form; raises `AffineError` or `UnknownNameError` at the part that is none."""
@@ -96,14 +102,31 @@ class _Reader:
                 f"use {node.id} inside its own sum or definition",
                 index=node.id,
             )
-        known = [*self.scope.indices, *names.sizes]
-        raise self.scope.fail(
-            UnknownNameError,
-            node,
-            f"{node.id} is neither an index nor a size here",
-            did_you_mean(node.id, known)
-            or f"a size gets its name in a declaration, such as x: f64[{node.id}]",
+        raise self._unknown(node)
+
+    def _unknown(self, node: ast.Name) -> TadcError:
+        """The error about a name without meaning: an index if it is lower-case, else a size."""
+        names, name = self.scope.names, node.id
+        close = did_you_mean(name, [*self.scope.indices, *names.sizes])
+        message = f"{name} is neither an index nor a size here"
+        declared = f"{self.of or 'x'}: real[{name}]"
+        if self.of is None or not name.islower():
+            hint = close or f"a declaration names a size: write {declared} on a line above"
+            return names.fail(UnknownNameError, node, message, hint, size=name)
+        hint = close or (
+            f"nothing is summed implicitly: write sum[{name}](...){self._as_own_index(name)}; "
+            f"a size is declared: {declared}"
         )
+        return names.fail(UnknownNameError, node, message, hint, index=name)
+
+    def _as_own_index(self, name: str) -> str:
+        """The left side of the definition with one more index, for what is no update."""
+        names, outermost = self.scope.names, self.scope.frame.outermost
+        target = names.defining
+        if target is None or target in names.updated or target in names.tensors:
+            return ""
+        own = [key for key, value in self.scope.indices.items() if value.owner is outermost]
+        return f", or {target}[{', '.join([*own, name])}] = ..."
 
     def _binary(self, node: ast.BinOp, left: Affine) -> Affine:
         match node.op:
@@ -142,11 +165,9 @@ class _Reader:
 
     def _not_affine(self, node: ast.expr) -> Exception:
         match node:
-            case ast.Slice():
-                message, hint = (
-                    "slices are not part of the language",
-                    "name the elements by an index",
-                )
+            case ast.Slice() | ast.Constant(value=EllipsisType()):
+                message = "slices are not part of the language"
+                hint = "an index runs over the elements: x[i] for x[:], x[i + 1] for x[1:]"
             case ast.Constant(value=bool()):
                 message, hint = f"{node.value} is not an integer", _ALLOWED
             case ast.Constant(value=float(number)):
@@ -164,7 +185,7 @@ class _Reader:
                 message, hint = "the index is not affine: it has a condition", _ALLOWED
             case _:
                 message, hint = "the index is not affine", _ALLOWED
-        kind = TadcSyntaxError if isinstance(node, ast.Slice) else AffineError
+        kind = TadcSyntaxError if message.startswith("slices") else AffineError
         return self.scope.fail(kind, node, message, hint)
 
 

@@ -47,16 +47,16 @@ Index = Affine | Fork
 """An index: an affine form, or one of several."""
 
 
-def index_of(node: ast.expr, size: Affine, scope: Scope) -> Index:
-    """The index that `node` is, of a dimension of this size."""
+def index_of(node: ast.expr, size: Affine, scope: Scope, of: str) -> Index:
+    """The index that `node` is, of a dimension of this size of the tensor `of`."""
     match node:
         case ast.Call(func=ast.Name(id=word), args=[argument], keywords=[]) if word in BOUNDARIES:
-            return _around(word, node, affine(argument, scope), size, scope)
+            return _around(word, node, affine(argument, scope, of=of), size, scope)
         case ast.Call(func=ast.Name(id=word)) if word in BOUNDARIES:
             hint = f"write x[{word}(i + 1)]"
             raise scope.fail(AffineError, node, f"{word} takes one index", hint)
         case _:
-            return _by_quotients(node, scope, {})
+            return _by_quotients(node, scope, {}, of)
 
 
 def _around(word: str, node: ast.Call, form: Affine, size: Affine, scope: Scope) -> Index:
@@ -75,7 +75,7 @@ Quotients = dict[tuple[Affine, Affine], int]
 """The quotients of forms by sizes in one case."""
 
 
-def _by_quotients(node: ast.expr, scope: Scope, known: Quotients) -> Index:
+def _by_quotients(node: ast.expr, scope: Scope, known: Quotients, of: str) -> Index:
     """The index by the values of the quotients in it that are by sizes."""
     unknown: list[tuple[Affine, Affine, ast.BinOp]] = []
 
@@ -86,13 +86,13 @@ def _by_quotients(node: ast.expr, scope: Scope, known: Quotients) -> Index:
             unknown.append((form, divisor, at))
         return Affine(constant=known.get((form, divisor), 0))
 
-    index = affine(node, scope, by_size=quotient)
+    index = affine(node, scope, by_size=quotient, of=of)
     if not unknown:
         return index
     form, divisor, at = unknown[0]
 
     def case(value: int) -> Index:
-        return _by_quotients(node, scope, {**known, (form, divisor): value})
+        return _by_quotients(node, scope, {**known, (form, divisor): value}, of)
 
     last = divisor - 1
     inner = Fork(last - form, case(1), case(0), (last + divisor - form, divisor, at))

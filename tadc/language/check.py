@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects.tix import Affine, Constraint, ProgramOp, Variable
 from tadc.language.describe import Describer
+from tadc.language.empty_ranges import warn_of_empty_ranges
 from tadc.language.reads import Access, Ranges, component, computed, reads, some_point
 from tadc.language.source import Source
 from tadc.passes.index_sets.space import Space
@@ -44,6 +45,8 @@ def check_ranges(
         ranges = Ranges(shape, lambda form: form.substitute(values))
         for access in reads(computed(definition.body)):
             check_access(access, access.read.tensor_type.shape, ranges, describer)
+    if source and sizes:
+        warn_of_empty_ranges(program, sizes, source)
 
 
 def check_access(

@@ -12,6 +12,7 @@ from itertools import product
 from tadc.dialects.tix import Affine, Constraint, FloorDivOp
 from tadc.errors import TadcSyntaxError, UnsupportedError
 from tadc.language.affine import affine
+from tadc.language.hints import CONDITIONS
 from tadc.language.scope import Scope
 from tadc.language.source import names_in
 from tadc.passes.index_sets.disjuncts import Disjunct
@@ -49,12 +50,25 @@ def condition(node: ast.expr, scope: Scope, negated: bool = False) -> Condition:
         case ast.Compare():
             return _chain(node, scope, negated)
         case _:
-            raise scope.fail(
-                TadcSyntaxError,
-                node,
-                "this is not a condition",
-                "compare indices or values: i < 3, (i - j) % 2 == 0, x[i] > 0",
-            )
+            raise scope.fail(TadcSyntaxError, node, "this is not a condition", _hint(node))
+
+
+def _hint(node: ast.expr) -> str:
+    """A hint for a condition of other notations."""
+    match node:
+        case ast.BinOp(op=ast.BitAnd() | ast.BitOr() as op):
+            word = "and" if isinstance(op, ast.BitAnd) else "or"
+            return f"conditions are joined by {word}: i > 0 {word} i < 5"
+        case ast.UnaryOp(op=ast.Invert()):
+            return "the opposite of a condition is written with not"
+        case ast.Call(func=ast.Name(id=name)) if name in CONDITIONS:
+            return f"write {CONDITIONS[name]}"
+        case ast.Call(func=ast.Attribute(attr=name)) if name in CONDITIONS:
+            return f"write {CONDITIONS[name]}"
+        case ast.Name(id="true" | "false" as name):
+            return f"write {name.title()}"
+        case _:
+            return "compare indices or values: i < 3, (i - j) % 2 == 0, x[i] > 0"
 
 
 def conjunction(parts: list[Condition], node: ast.expr, scope: Scope) -> Condition:
@@ -95,7 +109,11 @@ def _chain(node: ast.Compare, scope: Scope, negated: bool) -> Condition:
 
 
 def check_comparisons(node: ast.Compare, scope: Scope) -> None:
-    """Refuse `in`, `is` and their opposites."""
+    """Refuse `in`, `is` and their opposites, and what binds more tightly: `i > 0 & i < 5`."""
+    for side in (node.left, *node.comparators):
+        if isinstance(side, ast.BinOp) and isinstance(side.op, ast.BitAnd | ast.BitOr):
+            message = "& and | do not join conditions"
+            raise scope.fail(TadcSyntaxError, node, message, _hint(side))
     if any(type(op) not in _NEGATED for op in node.ops):
         raise scope.fail(
             TadcSyntaxError,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 
 from xdsl.ir import Block
 
@@ -19,7 +20,7 @@ def declare(node: ast.AnnAssign, names: SymbolTable) -> None:
     """Add a declaration and the sizes that it names."""
     target = node.target
     if not isinstance(target, ast.Name) or not node.simple:
-        raise names.fail(TadcSyntaxError, target, "only a name can be declared")
+        raise names.fail(TadcSyntaxError, target, "only a name can be declared", "write x: real[N]")
     if node.value is not None:
         message = f"the declaration of {target.id} cannot give a value"
         raise names.fail(TadcSyntaxError, node.value, message, "define it on a line of its own")
@@ -42,28 +43,45 @@ def _annotation(
         case ast.Call(func=ast.Name() as word, args=[], keywords=[]):
             return _element(word, names), []  # `f64[]`: see Source
         case _:
-            hint = f"write {name}: f64[3, N], or {name}: f64[] for a scalar"
+            word = node.id if isinstance(node, ast.Name) else "real"
+            kind = word if word in ELEMENT_WORDS else "real"
+            hint = f"write {name}: {kind}[3, N], or {name}: {kind}[] for a scalar"
+            if re.fullmatch(_INTEGERS, word):
+                hint = _word_hint(word)
             raise names.fail(
                 TadcSyntaxError, node, f"the declaration of {name} lacks a shape", hint
             )
 
 
-_OTHER_WORDS = {"float32": "f32", "float64": "f64", "float": "f64", "double": "f64"}
+_FLOATS = "elements are f32, f64, or real, which is either"
+_INTEGERS = r"[iu]\d+|u?int\d*|long|short|size_t|index"
+_OTHER_WORDS = {
+    r"float32|single": "write f32",
+    r"float64|float|double": "write f64",
+    r"b?f16|b?float16|half": f"{_FLOATS}: x.astype(numpy.float32) converts",
+    _INTEGERS: "arguments are real numbers; sizes come from the shapes of arrays: x: real[N]",
+    r"c\d+|complex\d*": "elements are real: pass the parts x.real and x.imag as two arguments",
+    r"bool(ean)?": "a mask is an array of 0 and 1, compared as m[i] > 0",
+}
+"""Hints for types of elements that other languages have."""
+
+
+def _word_hint(word: str) -> str | None:
+    hints = (hint for other, hint in _OTHER_WORDS.items() if re.fullmatch(other, word))
+    return next(hints, None)
 
 
 def _element(word: ast.Name, names: SymbolTable) -> ElementType:
     if word.id in ELEMENT_TYPES:
         return ELEMENT_TYPES[word.id]
-    other = _OTHER_WORDS.get(word.id)
-    raise names.fail(
-        DtypeError,
-        word,
-        f"{word.id} is not an element type",
-        f"write {other}" if other else did_you_mean(word.id, ELEMENT_WORDS) or "write f32 or f64",
-    )
+    hint = _word_hint(word.id) or did_you_mean(word.id, ELEMENT_WORDS) or _FLOATS
+    raise names.fail(DtypeError, word, f"{word.id} is not an element type", hint)
 
 
 def _size(node: ast.expr, names: SymbolTable) -> Affine:
+    if isinstance(node, ast.Slice | ast.Constant) and type(getattr(node, "value", None)) is not int:
+        hint = "a size is a number, or a name for any: x: real[3, N]"
+        raise names.fail(TadcSyntaxError, node, "this is not a size", hint)
     for name in names_in(node):
         names.check_new(name, "a size")
         if not name.id.isascii():

@@ -16,6 +16,7 @@ from tadc.dialects.tix.attributes import set_over
 from tadc.errors import RankError, SizeError, TadcSyntaxError
 from tadc.language.boundaries import leave_out_unneeded
 from tadc.language.describe import Describer
+from tadc.language.hints import place_hint
 from tadc.language.precisions import tensors_read
 from tadc.language.ranges import infer
 from tadc.language.reads import Ranges, used
@@ -23,7 +24,7 @@ from tadc.language.scope import Declaration, Frame, Scope, SymbolTable, Tensor
 from tadc.language.source import items
 from tadc.language.statement import Statement
 from tadc.language.values import scalar
-from tadc.language.written_ranges import definition_bounds, index_items
+from tadc.language.written_ranges import definition_bounds, index_items, is_index
 
 
 @dataclass
@@ -50,6 +51,9 @@ def target_name(
             return name, None
         case ast.Subscript(value=ast.Name() as name, slice=slice):
             return name, slice
+        case ast.Tuple() as several:
+            message = "one line defines one tensor"
+            raise names.fail(TadcSyntaxError, several, message, "give each a line of its own")
         case other:
             message = "this cannot be defined"
             raise names.fail(TadcSyntaxError, other, message, "write f[i, j] = ... or s = ...")
@@ -63,7 +67,7 @@ def define(node: ast.Assign | ast.AugAssign, names: SymbolTable) -> Definition:
     block = Block()
     frame = Frame(block)
     around = Scope(names, block, {}, frame)
-    entries = index_items(brackets, around) if brackets is not None else []
+    entries = _indices(node, name, brackets, around) if brackets is not None else []
     own = around.new_indices([index for index, _ in entries], block)
     given = {
         own[index.id]: names.shapes.derive(definition_bounds(call, around), index.id.upper())
@@ -83,6 +87,16 @@ def define(node: ast.Assign | ast.AugAssign, names: SymbolTable) -> Definition:
     tensor = Tensor(name.id, names.placeholder(), shape, element, name, argument=False)
     before = old.value if old else None
     return Definition(names.add(tensor), body, before, tensors_read(body))
+
+
+def _indices(
+    node: ast.Assign | ast.AugAssign, name: ast.Name, brackets: ast.expr, scope: Scope
+) -> list[tuple[ast.Name, ast.Call | None]]:
+    places = items(brackets)
+    for item in places:
+        if not is_index(item):
+            raise scope.fail(TadcSyntaxError, item, *place_hint(item, places, node, name.id))
+    return index_items(brackets, scope)
 
 
 _UPDATES = (ast.Add, ast.Sub, ast.Mult, ast.Div)
@@ -162,7 +176,13 @@ def _infer(
         frame.beyond.dimensions,
         old,
     )
-    describer = Describer(lambda value: tensors[value].name, names.source, names.shapes.derived)
+    shapes = {t.name: t.shape for t in names.arguments.values()}
+    describer = Describer(
+        lambda value: tensors[value].name,
+        names.source,
+        names.shapes.derived,
+        lambda size: names.shapes.name(size, shapes),
+    )
     found = infer(statement, names.shapes, describer)
     for op, ranges in reductions.items():
         _complete(op, ranges, found)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import FileLineColLoc
 from xdsl.ir import BlockArgument, SSAValue
 
-from tadc.dialects.tix import Affine, Variable
+from tadc.dialects.tix import Affine, TensorType, Variable
 from tadc.dialects.tix.affine import show
 from tadc.errors import RangeError, Span
 from tadc.language.reads import Access
@@ -26,9 +27,11 @@ class Describer:
         tensor_name: Callable[[SSAValue], str],
         source: Source | None = None,
         derived: Mapping[str, Sequence[Bound]] | None = None,
+        open_size: Callable[[str], str] = lambda size: "?",
     ):
         self.tensor_name = tensor_name
         self.source = source
+        self.open_size = open_size
         self.derived: Mapping[str, Sequence[Bound]] = {} if derived is None else derived
 
     def tensor(self, access: Access) -> str:
@@ -44,13 +47,14 @@ class Describer:
         return key.name_hint or "an index"
 
     def size(self, size: Affine) -> str:
-        """A size, with derived ones spelt out and those of undeclared arguments left open."""
+        """A size, with derived ones spelt out, and those of undeclared arguments by the names that
+        a printed program gives them."""
 
         def name(key: Variable) -> str:
             if isinstance(key, str) and key in self.derived:
                 texts = [f"({show(f, name)}) // {m}" for f, m in self.derived[key]]
                 return texts[0] if len(texts) == 1 else f"min({', '.join(texts)})"
-            return "..." if isinstance(key, str) and key.startswith("?") else str(key)
+            return self.open_size(key) if _is_open(key) else str(key)
 
         return show(size, name) if size.terms else str(max(0, size.constant))
 
@@ -81,6 +85,32 @@ class Describer:
             return self.source.dimension_at(access.read.location, dimension)
         return self.access_span(access)
 
+    def range_hint(
+        self,
+        index: str,
+        access: Access,
+        shape: Sequence[Affine],
+        dimension: int,
+        less: Affine | None = None,
+    ) -> str:
+        """A hint to let an index run over a dimension of what is read, or less of it.
+
+        The size gets a name by a declaration, where the text has none.
+        """
+        names = [show(size, str) if size.terms else str(size.constant) for size in shape]
+        known = [n.isdigit() or bool(self.source and n in self.source.text) for n in names]
+        size, declaration = shape[dimension], ""
+        if not all(known):
+            named = iter(_SIZE_NAMES)
+            names = [n if k else next(named) for n, k in zip(names, known, strict=True)]
+            if not known[dimension]:
+                size = Affine.of(names[dimension])
+                declaration = f"{self.tensor(access)}: real[{', '.join(names)}] and "
+        end = size - less if less else size
+        return (
+            f"write {declaration}{index} in range({show(end, str) if end.terms else end.constant})"
+        )
+
     def leaves(
         self,
         access: Access,
@@ -96,7 +126,7 @@ class Describer:
         where = ", ".join(f"{name} = {value}" for name, value in names)
         width = self.size(size)
         message = f"{text} reaches {show(reached, self.index)}{f' at {where}' if where else ''}, "
-        if "..." in width:
+        if any(_is_open(key) for key in size.terms):
             message += f"which is outside of dimension {dimension} of {tensor}"
             width = f"{_UNNAMED_SIZE} of {tensor}"
         else:
@@ -104,12 +134,36 @@ class Describer:
         return RangeError(
             message,
             self.access_span(access),
-            _inside(form, width),
+            self._shift_hint(access, dimension, reached) or _inside(form, width),
             index=names[0][0] if names else None,
             size=width if size.terms else size.constant,
             argument=tensor,
             dimension=dimension,
         )
+
+    def _shift_hint(self, access: Access, dimension: int, reached: Affine) -> str | None:
+        """A hint about `x[i + 1]` and `x[i - 1]`, where a neighbour is read."""
+        form, tensor = access.read.forms[dimension], access.read.tensor.type
+        if len(form.indices) != 1 or form[form.indices[0]] != 1 or form.sizes:
+            return None
+        name, shift = self.index(form.indices[0]), form.constant
+        if shift > 0 and isinstance(tensor, TensorType):
+            size = tensor.shape[dimension]
+            if not size.terms and size.constant <= shift:
+                return None
+            hint = self.range_hint(name, access, tensor.shape, dimension, Affine({}, shift))
+            return f"{hint} to stay inside; pad(...) reads 0 outside"
+        if shift < 0 and not reached.terms and reached.constant < 0:
+            text = self.access(access)
+            return f"pad({text}) reads 0 outside, or write {text} if {name} >= {-shift} else ..."
+        return None
+
+
+_SIZE_NAMES = "NMLKJI"
+
+
+def _is_open(key: Variable) -> TypeGuard[str]:
+    return isinstance(key, str) and key.startswith("?")
 
 
 def _inside(form: Affine, width: str) -> str:

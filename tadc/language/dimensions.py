@@ -40,7 +40,7 @@ class Dimensions:
         places, size = self._places.get(index, []), self.progress.statement.sizes[index]
         self._bind_open(places, size)
         if self.progress.statement.old is not None:
-            for place in [p for p in places if self._kind(*p) == _SURE]:
+            for place in [p for p in places if kind(self.progress, *p) == _SURE]:
                 if not self.sizes.unify(size, self._size(place)):
                     raise self._update_disagreement(index, place)
 
@@ -51,37 +51,16 @@ class Dimensions:
         they only have to be inside where the condition holds.
         """
         places = self._places.get(index, [])
-        kinds = [self._kind(access, dimension) for access, dimension in places]
-        for kind in (_SURE, _CONDITIONAL, _PADDED):
-            chosen = [place for place, k in zip(places, kinds, strict=True) if k == kind]
-            if chosen and (kind == _SURE or self._compatible(chosen)):
+        kinds = [kind(self.progress, *place) for place in places]
+        for wanted in (_SURE, _CONDITIONAL, _PADDED):
+            chosen = [place for place, k in zip(places, kinds, strict=True) if k == wanted]
+            if chosen and (wanted == _SURE or self._compatible(chosen)):
                 size = self._agreed(index, chosen)
                 others = [p for p, k in zip(places, kinds, strict=True) if k == _CONDITIONAL]
                 self._bind_open(others, size)
                 self.sizes.wish(size, self.describer.index(index).upper())
                 return self.sizes.resolve(size)
         return None
-
-    def _kind(self, access: Access, dimension: int) -> int:
-        branches = [(op, then) for op, then in access.branches if not _holds(op, then)]
-        if not branches:
-            return _SURE
-        if (access.read, dimension) in self.progress.statement.beyond:
-            return _PADDED
-        form, size = access.read.forms[dimension], self.progress.shape(access)[dimension]
-        inside = between(0, form, size)
-        for op, then in branches:
-            disjuncts = [
-                [Constraint(self.sizes.resolve(c.form), c.equality) for c in disjunct]
-                for disjunct in op.condition
-            ]
-            if (
-                then
-                and disjuncts
-                and all(_follows(c, disjunct) for disjunct in disjuncts for c in inside)
-            ):
-                return _PADDED
-        return _CONDITIONAL
 
     def _size(self, place: Place) -> Affine:
         return self.progress.shape(place[0])[place[1]]
@@ -143,3 +122,31 @@ def _holds(op: IfOp, then: bool) -> bool:
 def _follows(constraint: Constraint, disjunct: list[Constraint]) -> bool:
     space = Space([], [constraint, *disjunct])
     return space.implied(constraint, space.rows(disjunct))
+
+
+def is_padded(progress: Progress, access: Access, dimension: int) -> bool:
+    """True if a read happens where it is inside of a dimension, as `pad` says."""
+    return kind(progress, access, dimension) == _PADDED
+
+
+def kind(progress: Progress, access: Access, dimension: int) -> int:
+    """The kind of a read: it happens always, under a condition, or inside of a dimension."""
+    branches = [(op, then) for op, then in access.branches if not _holds(op, then)]
+    if not branches:
+        return _SURE
+    if (access.read, dimension) in progress.statement.beyond:
+        return _PADDED
+    form, size = access.read.forms[dimension], progress.shape(access)[dimension]
+    inside = between(0, form, size)
+    for op, then in branches:
+        disjuncts = [
+            [Constraint(progress.sizes.resolve(c.form), c.equality) for c in disjunct]
+            for disjunct in op.condition
+        ]
+        if (
+            then
+            and disjuncts
+            and all(_follows(c, disjunct) for disjunct in disjuncts for c in inside)
+        ):
+            return _PADDED
+    return _CONDITIONAL

@@ -18,6 +18,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects.tix import Affine, Constraint
 from tadc.errors import RangeError
+from tadc.language.dimensions import is_padded
 from tadc.language.reads import Access, component, some_point
 from tadc.language.sizes import Bound
 from tadc.language.statement import Progress
@@ -156,18 +157,22 @@ class Intervals:
         self._check_constants()
         name = self.describer.index(index)
         near = list(self._outside(index))
-        why = f"no element is read at {name}"
-        for access, _, system in near:
+        why, hint = f"no element is read at {name}", f"write {name} in range(...)"
+        for access, dimension, system in near:
             text = self.describer.access(access)
             if others := self._other_open(index, system):
                 other = self.describer.index(others[0])
                 why = f"{text} has {other} too, which has no range either"
                 break
             why = f"{text} is inside for every {name}"
+            if is_padded(self.progress, access, dimension):
+                why = f"pad makes every {name} possible in {text}"
+                shape = self.progress.shape(access)
+                hint = self.describer.range_hint(name, access, shape, dimension)
         return RangeError(
             f"the range of {name} cannot be inferred: {why}",
             self.describer.index_span(index),
-            f"write {name} in range(...)",
+            hint,
             index=name,
         )
 

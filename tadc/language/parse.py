@@ -38,7 +38,7 @@ from tadc.language.definitions import Definition, define, target_name
 from tadc.language.finalize import settle
 from tadc.language.precisions import Defined, infer_elements
 from tadc.language.scope import SymbolTable, Tensor
-from tadc.language.source import PROGRAM, Source, items
+from tadc.language.source import PROGRAM, Source, items, names_in
 from tadc.passes.rewriting.programs import fresh_name, set_hint
 from tadc.support.recursion import with_large_stack
 
@@ -73,9 +73,10 @@ class _Program:
         for statement in statements:
             self._collect(statement, last=statement is statements[-1])
         self._check_names()
-        for statement in statements:
-            if isinstance(statement, ast.Assign | ast.AugAssign):
-                self.definitions.append(define(statement, self.names))
+        definitions = [s for s in statements if isinstance(s, ast.Assign | ast.AugAssign)]
+        self.names.shapes.read.update(name.id for d in definitions for name in names_in(d))
+        for statement in definitions:
+            self.definitions.append(define(statement, self.names))
         if not self.definitions:
             raise TadcSyntaxError(
                 "the program defines nothing", self.source.at(1, 1), "write y[i] = ..."

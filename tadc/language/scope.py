@@ -87,8 +87,13 @@ class SymbolTable:
         hint: str | None = None,
         *,
         index: str | None = None,
+        size: str | None = None,
+        argument: str | None = None,
     ) -> TadcError:
-        return kind(message, self.source.span(node), hint, index=index)
+        """The error about a part of the text, with the facts that concern it."""
+        return kind(
+            message, self.source.span(node), hint, index=index, size=size, argument=argument
+        )
 
     def check_new(self, node: ast.Name, role: str) -> None:
         """The name can be given to a `role` ("a tensor", "an index", "a size")."""

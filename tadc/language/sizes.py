@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import gcd
 
 from tadc.dialects.tix import Affine, DerivedSizeAttr, Variable
@@ -22,9 +22,12 @@ class Sizes:
     A *named* size is told by the arguments of a call. Where two dimensions must agree, one name
     becomes what the other one says, and the call finds out whether the arguments do agree: unless
     the sizes are `fixed`, as those of a program that is put together already.
+
+    `read` are the named sizes that formulas read, as numbers or in indices.
     """
 
     def __init__(self, derived: Sequence[DerivedSizeAttr] = (), fixed: bool = False):
+        self.read: set[str] = set()
         self._count = 0
         self._fixed = fixed
         self._known: dict[Variable, Affine] = {}
@@ -60,18 +63,31 @@ class Sizes:
         return not self._fixed and self._equate(first, second)
 
     def _equate(self, first: Affine, second: Affine) -> bool:
-        """Set a named size to what makes the two equal; the solution must be a size, 0 or more."""
+        """Set a size to what makes the two equal, if possible a named one to what is 0 or more.
+
+        Of two windows, `N - K + 1` and `M - L + 1`, M becomes `N - K + L`. Where that is below 0,
+        the dimension is 0: so it is no size that a formula reads, which would read another number.
+        """
         gap = second - first
         common = gcd(gap.constant, *gap.terms.values())
-        for key, c in sorted(gap.terms.items(), key=lambda item: second != Affine.of(item[0])):
-            if isinstance(key, str) and key.isidentifier() and abs(c) == common:
-                solution = (Affine({key: c}) - gap) // c
-                if _is_size(solution) and not self._depends(solution, key):
-                    self._known[key] = solution
-                    if solution.terms and solution == Affine.of(solution.sizes[0]):
-                        self._wishes.update({s: key for s in solution.sizes if s in self.derived})
-                    return True
-        return False
+        keys = [key for key in gap.sizes if abs(gap[key]) == common]
+        named = sorted(filter(str.isidentifier, keys), key=lambda key: second != Affine.of(key))
+        unread = [key for key in keys if key.startswith("?") or key in named]
+        unread = [key for key in unread if key not in self.read]
+        unread.sort(key=lambda key: (second[key] <= 0, first[key] <= 0))
+        return any(self._set(key, gap, _is_size) for key in named) or any(
+            self._set(key, gap, _can_be_size) for key in unread
+        )
+
+    def _set(self, key: str, gap: Affine, fits: Callable[[Affine], bool]) -> bool:
+        """Set a size to what makes a gap 0, if that fits."""
+        solution = (Affine({key: gap[key]}) - gap) // gap[key]
+        if not fits(solution) or self._depends(solution, key):
+            return False
+        self._known[key] = solution
+        if solution.terms and solution == Affine.of(solution.sizes[0]):
+            self._wishes.update({s: key for s in solution.sizes if s in self.derived})
+        return True
 
     def _depends(self, form: Affine, name: str) -> bool:
         """True if a derived size in `form` is computed from the size `name`."""
@@ -112,6 +128,16 @@ class Sizes:
         size = self.resolve(size)
         if self.is_open(size):
             self._wishes.setdefault(size.sizes[0], name)
+
+    def name(self, size: str, shapes: Mapping[str, Sequence[Affine]]) -> str:
+        """The name that an open size would get now, for messages."""
+        places = [
+            f"{tensor.upper()}_{dimension}"
+            for tensor, shape in shapes.items()
+            for dimension, form in enumerate(shape)
+            if self.resolve(form) == Affine.of(size)
+        ]
+        return self._wishes.get(size) or next(iter(places), "?")
 
     def finish(self, taken: set[str], shapes: Mapping[str, Sequence[Affine]]) -> None:
         """Name everything that is still open; `shapes` are those of the undeclared arguments."""
@@ -155,6 +181,11 @@ class Sizes:
 def _is_size(form: Affine) -> bool:
     """True if a form is 0 or more, whatever the sizes in it."""
     return form.constant >= 0 and all(c > 0 for c in form.terms.values())
+
+
+def _can_be_size(form: Affine) -> bool:
+    """True if a form is 0 or more for some sizes; what only one number fits is a mistake."""
+    return any(c > 0 for c in form.terms.values())
 
 
 def _least(bounds: Sequence[Bound]) -> list[Bound]:

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute
 
 from tadc.errors import Span, TadcSyntaxError
 from tadc.language.nesting import innermost
+from tadc.language.notations import explained, hint_for
 from tadc.once import cached_property
 from tadc.support.recursion import with_large_stack
 
@@ -142,7 +143,10 @@ class Source:
         line, column, end = error.lineno or 1, error.offset or 1, None
         if error.end_lineno == error.lineno and (error.end_offset or 0) > column:
             end = error.end_offset
-        return TadcSyntaxError(f"{error.msg}", self.at(line, column, end))
+        if found := explained(self._line(line), error.msg):
+            at = self.at(line, found.start + 1, found.end + 1)
+            return TadcSyntaxError(found.message, at, found.hint)
+        return TadcSyntaxError(f"{error.msg}", self.at(line, column, end), hint_for(error.msg))
 
     def _deepest(self) -> Span:
         """The innermost opening bracket, where many are open, or else the longest line."""

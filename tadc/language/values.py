@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from math import inf
 
 from xdsl.ir import Block, Region, SSAValue
@@ -29,7 +30,13 @@ from tadc.language.affine import bad_divisor, divided
 from tadc.language.boundaries import Index, index_of, read_at
 from tadc.language.choices import Branch, Chooser, by_indices, region
 from tadc.language.conditions import decided
-from tadc.language.hints import function_hint, method_hint, reduction_hint
+from tadc.language.hints import (
+    attribute_hint,
+    element_hint,
+    function_hint,
+    method_hint,
+    reduction_hint,
+)
 from tadc.language.names import BOUNDARIES, INFINITY, REDUCTIONS, UNARY_FUNCTIONS
 from tadc.language.scope import Scope, Tensor
 from tadc.language.source import items
@@ -46,6 +53,13 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.Pow: "**",
 }
 
+
+_OTHER_OPERATORS: dict[type[ast.operator], str] = {
+    ast.BitXor: "write ** for powers",
+    ast.MatMult: "write sum[k](a[i, k] * b[k, j])",
+    ast.BitAnd: "conditions are joined by and: x[i] if 0 < i and i < 5 else 0",
+    ast.BitOr: "conditions are joined by or: x[i] if i < 1 or i > 5 else 0",
+}
 
 _REDUCTIONS: dict[str, type[ReductionOp]] = {
     "sum": SumOp,
@@ -134,19 +148,24 @@ def _binaries(node: ast.BinOp, scope: Scope) -> Value:
     chain = [node]
     while isinstance(chain[-1].left, ast.BinOp):
         chain.append(chain[-1].left)
+    for link in reversed(chain):
+        _check_operator(link, scope)
     value = _value(chain[-1].left, scope)
     for link in reversed(chain):
         value = _binary(link, value, _value(link.right, scope), scope)
     return value
 
 
+def _check_operator(node: ast.BinOp, scope: Scope) -> None:
+    if not isinstance(node.op, (*_SIGNS, ast.FloorDiv, ast.Mod)):
+        hint = _OTHER_OPERATORS.get(type(node.op), _OPERATORS)
+        raise scope.fail(TadcSyntaxError, node, "this operator is not part of the language", hint)
+
+
 def _binary(node: ast.BinOp, left: Value, right: Value, scope: Scope) -> Value:
     if isinstance(node.op, ast.FloorDiv | ast.Mod):
         return _division(node, left, right, scope)
-    sign = _SIGNS.get(type(node.op))
-    if sign is None:
-        hint = "write ** for powers" if isinstance(node.op, ast.BitXor) else _OPERATORS
-        raise scope.fail(TadcSyntaxError, node, "this operator is not part of the language", hint)
+    sign = _SIGNS[type(node.op)]
     if isinstance(left, Affine) and isinstance(right, Affine):
         form = folding.fold(sign, left, right)
         if form is not None:
@@ -184,7 +203,7 @@ def _read(node: ast.expr, name: ast.Name, indices: list[ast.expr], scope: Scope)
 
 def _indices(indices: list[ast.expr], tensor: Tensor, scope: Scope) -> list[Index]:
     pairs = zip(indices, tensor.shape, strict=True)
-    return [index_of(index, size, scope) for index, size in pairs]
+    return [index_of(index, size, scope, tensor.name) for index, size in pairs]
 
 
 # --- padding ---
@@ -241,6 +260,9 @@ def _call(node: ast.Call, scope: Scope) -> Value:
         case ast.Attribute(attr=attribute):
             message = "names have no attributes here"
             raise scope.fail(TadcSyntaxError, node.func, message, method_hint(attribute))
+        case ast.Call(func=ast.Name(id=word)) if word in REDUCTIONS:
+            message, hint = f"the indices of {word} are in brackets", f"write {word}[k](...)"
+            raise scope.fail(TadcSyntaxError, node.func, message, hint)
         case _:
             raise scope.fail(TadcSyntaxError, node.func, "only functions can be called", _CALLS)
 
@@ -257,7 +279,7 @@ def _function(node: ast.Call, name: ast.Name, scope: Scope) -> Value:
     elif word in ("min", "max"):
         _check_arity(node, word, len(node.args) >= 2, "two or more arguments", scope)
     else:
-        raise _no_function(name, scope)
+        raise _no_function(node, name, scope)
     value, *others = (scalar(argument, scope) for argument in node.args)
     for other in others:
         value = scope.insert(BINARY[word](value, other), node).result
@@ -284,7 +306,7 @@ def _check_arity(node: ast.Call, word: str, right: bool, wanted: str, scope: Sco
         raise scope.fail(RankError, node, message, hint)
 
 
-def _no_function(name: ast.Name, scope: Scope) -> TadcError:
+def _no_function(node: ast.Call, name: ast.Name, scope: Scope) -> TadcError:
     if name.id in REDUCTIONS:
         message, hint = f"{name.id} lacks its indices", f"write {name.id}[k](...)"
         return scope.fail(TadcSyntaxError, name, message, hint)
@@ -293,14 +315,16 @@ def _no_function(name: ast.Name, scope: Scope) -> TadcError:
         message, hint = f"{name.id} stands around an index", f"write x[{name.id}(i + 1)]"
         return scope.fail(TadcSyntaxError, name, message, hint)
     if name.id in names.tensors or name.id in names.declarations:
-        message, hint = f"{name.id} is a tensor, not a function", f"write {name.id}[...]"
+        message, hint = f"{name.id} is a tensor, not a function", f"write {_as_element(node)}"
         return scope.fail(TadcSyntaxError, name, message, hint)
-    return scope.fail(
-        UnknownNameError,
-        name,
-        f"there is no function {name.id}",
-        function_hint(name.id, names.functions),
-    )
+    hint = function_hint(name.id, names.functions)
+    if node.args and all(isinstance(a, ast.Name) and a.id in scope.indices for a in node.args):
+        hint = f"an element has its indices in brackets: {_as_element(node)}"
+    return scope.fail(UnknownNameError, name, f"there is no function {name.id}", hint)
+
+
+def _as_element(node: ast.Call) -> str:
+    return f"{ast.unparse(node.func)}[{', '.join(map(ast.unparse, node.args))}]"
 
 
 def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope) -> Value:
@@ -345,16 +369,33 @@ def _outside(node: ast.expr, scope: Scope) -> TadcError:
         ast.BoolOp: ("a condition is not a value", "write: a if i < 3 and j > 0 else b"),
         ast.UnaryOp: ("this operator is not part of the language", _OPERATORS),
         ast.Lambda: ("functions cannot be defined here", "define the value of an element"),
-        ast.Attribute: ("names have no attributes here", "write 3.14159 for numbers such as pi"),
         ast.List: ("lists are not part of the language", "pass arrays as arguments"),
-        ast.Tuple: ("a value is one number, not several", "define a tensor for each"),
+        ast.ListComp: ("lists are not part of the language", "an index is a loop: y[i] = x[i]"),
+        ast.GeneratorExp: ("loops are not part of the language", "a sum is sum[k](x[k])"),
         ast.NamedExpr: ("a name is defined on a line of its own", "write s = ... above"),
         ast.JoinedStr: ("text is not a number", "values are real numbers"),
-        ast.Subscript: ("only a tensor has elements", "write x[i, j], with all indices together"),
     }
+    match node:
+        case ast.Attribute(attr=name):
+            words[ast.Attribute] = "names have no attributes here", attribute_hint(name)
+        case ast.Subscript():
+            words[ast.Subscript] = "only a tensor has elements", element_hint(node)
+        case ast.Tuple():
+            words[ast.Tuple] = "a value is one number, not several", _several_hint(node, scope)
+        case _:
+            pass
     default = (
         f"{type(node).__name__} expressions of Python are not part of the language",
         _OPERATORS,
     )
     message, hint = words.get(type(node), default)
     return scope.fail(TadcSyntaxError, node, message, hint)
+
+
+def _several_hint(node: ast.Tuple, scope: Scope) -> str:
+    if len(node.elts) == 1:
+        return "leave out the comma at the end"
+    commas = re.search(r"\d,\d", scope.source.span(node).excerpt)
+    return (
+        "numbers have a point, no comma: write 0.5, 1000" if commas else "define a tensor for each"
+    )

@@ -15,6 +15,7 @@ import ast
 from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.errors import AffineError, RangeError, TadcSyntaxError
 from tadc.language.affine import affine, own_division
+from tadc.language.hints import NO_INDEX
 from tadc.language.scope import Scope
 from tadc.language.sizes import Bound
 from tadc.language.source import items
@@ -23,6 +24,15 @@ from tadc.language.source import items
 def index_items(node: ast.expr, scope: Scope) -> list[tuple[ast.Name, ast.Call | None]]:
     """The indices between the brackets of a definition or a sum, each with its `range(...)`."""
     return [_index_item(item, scope) for item in items(node)]
+
+
+def is_index(item: ast.expr) -> bool:
+    """True for a name, or a name with a range."""
+    match item:
+        case ast.Name() | ast.Compare(left=ast.Name(), ops=[ast.In()], comparators=[ast.Call()]):
+            return True
+        case _:
+            return False
 
 
 def _index_item(item: ast.expr, scope: Scope) -> tuple[ast.Name, ast.Call | None]:
@@ -38,8 +48,8 @@ def _index_item(item: ast.expr, scope: Scope) -> tuple[ast.Name, ast.Call | None
     raise scope.fail(
         TadcSyntaxError,
         item,
-        "an index is a name, or a name in range(...)",
-        "write i, or i in range(0, n)",
+        NO_INDEX,
+        "write k, or k in range(0, n)",
     )
 
 

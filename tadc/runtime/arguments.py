@@ -41,7 +41,7 @@ def as_array(parameter: Parameter, value: Any, beside: Sequence[Any] = ()) -> Ar
         raise ArgumentError(
             f"the argument {parameter.name} is a {type(value).__name__}, not an array",
             parameter.span,
-            "numpy.asarray(...) makes an array of numbers in lists",
+            _hint_of_kind(parameter.name, value),
             argument=parameter.name,
         )
     _check_mask(parameter, array)
@@ -50,10 +50,30 @@ def as_array(parameter: Parameter, value: Any, beside: Sequence[Any] = ()) -> Ar
         raise ArgumentError(
             f"the argument {parameter.name} has rank {array.ndim}, not {parameter.rank}",
             parameter.span,
-            f"its shape is {array.shape}",
+            rank_hint(parameter, array.shape),
             argument=parameter.name,
         )
     return array
+
+
+def rank_hint(parameter: Parameter, shape: Sequence[int]) -> str:
+    """The shape and, where the program takes a number, how it takes elements."""
+    hint = f"its shape is {tuple(shape)}"
+    if parameter.rank == 0:
+        indices = ", ".join("ijklmn"[n % 6] for n in range(len(shape)))
+        hint += f"; a program of its elements reads {parameter.name}[{indices}]"
+    return hint
+
+
+def _hint_of_kind(name: str, value: Any) -> str:
+    """The way to make an array of what is none."""
+    if value is None:
+        return f"the program reads {name}, so that a call gives it"
+    if isinstance(value, (str, bytes)):
+        return "arguments are numbers and arrays of numbers"
+    if hasattr(value, "toarray"):
+        return f"{name}.toarray() is dense"
+    return "numpy.asarray(...) makes an array of numbers in lists"
 
 
 def is_number(value: Any) -> bool:

@@ -11,6 +11,7 @@ from operator import index
 from typing import Any
 
 from tadc.errors import ArgumentError, SizeError, Span, did_you_mean
+from tadc.language.hints import OTHER_CONSTANTS
 from tadc.sizes import NUMBERS, Integers, Size, SizeMismatch
 
 
@@ -49,10 +50,22 @@ def bind(
             raise ArgumentError(
                 f"the argument {parameter.name} is missing",
                 parameter.span,
-                f"the arguments are {_listed(parameters)}",
+                _missing_hint(parameter, parameters),
                 argument=parameter.name,
             )
     return [values[p.name] for p in parameters]
+
+
+def _missing_hint(missing: Parameter, parameters: Sequence[Parameter]) -> str:
+    """The arguments, and what a name may be that was not meant as one: a size, or a constant."""
+    name, listed = missing.name, f"the arguments are {_listed(parameters)}"
+    if missing.rank == 0 and name in OTHER_CONSTANTS:
+        return f"{listed}; no constant has a name: write {OTHER_CONSTANTS[name]} for {name}"
+    array = next((p for p in parameters if p.rank > 0), None)
+    if missing.rank == 0 and name[0].isupper() and array:
+        shape = ", ".join([name, *(n for n in "NMLKJI" if n != name)][: array.rank])
+        return f"{listed}; if {name} is a size, declare it: {array.name}: real[{shape}]"
+    return listed
 
 
 def _check_name(name: str, values: Mapping[str, Any], parameters: Sequence[Parameter]) -> None:
@@ -111,5 +124,7 @@ def _size_hint(found: SizeMismatch) -> str:
     if found.expected.isdigit():
         return f"the program fixes this size to {found.expected}; a name, like N, takes any size"
     if "=" in found.expected:
-        return "sizes of the same name must agree"
+        if found.expected.partition(" =")[0].isidentifier():
+            return "sizes of the same name must agree"
+        return "the sizes of other arguments say so: an index runs over these dimensions alike"
     return f"no size makes {found.expected} equal to {found.actual}"

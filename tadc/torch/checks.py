@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from tadc.errors import ArgumentError, DtypeError
-from tadc.runtime.arguments import is_number
+from tadc.runtime.arguments import is_number, rank_hint
 from tadc.runtime.parameters import Parameter
 from tadc.torch.package import Dtype, torch
 
@@ -48,7 +48,7 @@ def check_tensor(p: Parameter, value: Any, values: Sequence[Any]) -> None:
             argument=p.name,
         )
     if value.dim() != p.rank:
-        _refuse(p, f"has rank {value.dim()}, not {p.rank}", f"its shape is {tuple(value.shape)}")
+        _refuse(p, f"has rank {value.dim()}, not {p.rank}", rank_hint(p, value.shape))
 
 
 def _refuse(p: Parameter, reason: str, hint: str) -> None:
