@@ -53,7 +53,6 @@ _SIGNS: dict[type[ast.operator], str] = {
     ast.Pow: "**",
 }
 
-
 _OTHER_OPERATORS: dict[type[ast.operator], str] = {
     ast.BitXor: "write ** for powers",
     ast.MatMult: "write sum[k](a[i, k] * b[k, j])",

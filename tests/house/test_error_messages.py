@@ -126,7 +126,6 @@ def all_messages() -> tuple[Message, ...]:
 
 COMPUTED = {
     "tadc/program.py": "passes on what a pass says; tests/test_failures.py",
-    "tadc/emit.py": "passes on what NVRTC says",
     "tadc/checked_plan.py": "what passes say of a plan; tests/passes/scheduling/test_planned.py",
     "tadc/language/parse.py": "passes a message on",
     "tadc/language/scope.py": "passes a message on",
