@@ -166,7 +166,7 @@ class Intervals:
                 break
             why = f"{text} is inside for every {name}"
             if is_padded(self.progress, access, dimension):
-                why = f"pad makes every {name} possible in {text}"
+                why = f"every {name} is possible in {text}"
                 shape = self.progress.shape(access)
                 hint = self.describer.range_hint(name, access, shape, dimension)
         return RangeError(

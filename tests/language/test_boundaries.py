@@ -173,7 +173,7 @@ def test_what_is_no_index_is_an_error(value: str, message: str) -> None:
 
 
 def test_a_boundary_tells_no_range() -> None:
-    with pytest.raises(tadc.TadcError, match=r"x\[clamp\(i \+ 1\)\] is inside for every i"):
+    with pytest.raises(tadc.TadcError, match=r"every i is possible in x\[clamp\(i \+ 1\)\]"):
         tadc.compile("y[i] = x[clamp(i + 1)]")
     f = tadc.compile("y[i] = z[i] + x[wrap(i - 1)] * x[clamp(i)]")
     assert [str(t.shape) for t in f.args] == ["('I',)", "('X_0',)"]
