@@ -193,7 +193,7 @@ TABLE = [
     ("y[«i»] = 1", "RangeError", "no element is read at i", "i in range"),
     ("y[«i»] = sum[k](x[i + k])", "RangeError", "x[i + k] has k too", "i in range"),
     ("x: f64[4]\ny[«i»] = pad(x[i + 1])", "RangeError", "every i is possible", "i in range(4)"),
-    ("y[«i»] = pad(x[i + 1])", "RangeError", "every i possible", "x: real[N] and i in range(N)"),
+    ("y[«i»] = pad(x[i + 1])", "RangeError", "every i is possible", "x: real[N] and i in range(N)"),
     ("x: f64[8]\ny[i] = x[i] + «x[i + 1]»", "RangeError", "reaches 8 at i = 7", "i in range(7)"),
     ("y[i in range(«1», 3)] = x[i]", "RangeError", "counted from 0", "shift"),
     ("x: f64[8]\ny[i] = «x[i - 1]»", "RangeError", "x[i - 1] reaches -1 at i = 0", "pad"),
