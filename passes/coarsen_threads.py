@@ -30,13 +30,13 @@ from xdsl.ir import Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tadc.dialects.loops import ParallelOp
+from tadc.dialects.loops.functions import names_in
 from tadc.dialects.quick import INDEX, append, block_with
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_ranges import Range, Ranges
 from tadc.passes.lowering import operations
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 from tadc.passes.rewriting.written_sizes import parse_sizes
-from tadc.passes.schedule import names_in
 from tadc.passes.threads.copies import Copier, Dependences
 from tadc.passes.threads.thread_costs import Tile, best_tile
 

@@ -50,7 +50,6 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import chain
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -68,6 +67,7 @@ from xdsl.passes import ModulePass
 
 from tadc.dialects import tix
 from tadc.dialects.loops import CallOp, ParallelOp
+from tadc.dialects.loops.functions import names_in, stride_names
 from tadc.dialects.quick import INDEX, block_with, dissolve, make
 from tadc.dialects.tix.affine import factors_of
 from tadc.passes.analysis.equivalence import Member, equivalent_definitions
@@ -319,11 +319,6 @@ def _plain(outer: BodyLowering, op: tix.DefineOp) -> ParallelOp:
     return ParallelOp(limits, Region(body))
 
 
-def stride_names(tensor: str, rank: int) -> list[str]:
-    """The names of the strides of a tensor, of all dimensions but the last."""
-    return [f"{tensor} stride {dimension}" for dimension in range(rank - 1)]
-
-
 @cache
 def _buffer(element: Attribute) -> MemRefType[Attribute]:
     """The type of a buffer of elements."""
@@ -336,19 +331,6 @@ def _size_names(ops: Sequence[tix.DefineOp], tensors: Sequence[SSAValue]) -> lis
     for inner in (inner for op in ops for inner in op.walk()):
         forms += forms_of(inner)
     return sorted({name for f in forms for size in f.sizes for name in factors_of(size)})
-
-
-def names_in(function: func.FuncOp, name: str) -> list[str]:
-    """An attribute of a function that is a list of names: `buffers` or `sizes`."""
-    attribute = function.attributes[name]
-    assert isinstance(attribute, ArrayAttr)
-    return [a.data for a in cast("ArrayAttr[StringAttr]", attribute)]
-
-
-def results_of(function: func.FuncOp) -> int:
-    """The number of buffers that a function writes, which come first."""
-    attribute = function.attributes.get("results")
-    return attribute.value.data if isinstance(attribute, IntegerAttr) else 1
 
 
 C_WORDS = (

@@ -7,7 +7,6 @@ from functools import cache
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from tadc.checked_plan import check_loop_plan
 from tadc.errors import ArgumentError, FileError
 from tadc.function import Function
 from tadc.inverse.vectors import by_name, vectors
@@ -36,6 +35,8 @@ def compile(
     """
     function = Function(Program.parsed(source, file, plan or ""), target)
     if plan is not None:
+        from tadc.checked_plan import check_loop_plan  # here, as most programs have none
+
         check_loop_plan(function)
     return function
 

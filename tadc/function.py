@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tadc.emit import emit
 from tadc.errors import ArgumentError, check_names, unknown_name
 from tadc.modes import INVERSE_MODES
 from tadc.once import Once
-from tadc.passes.batch import BatchPass
-from tadc.passes.differentiate import DifferentiatePass
-from tadc.passes.pipeline import derivative_passes, zeroing_passes
-from tadc.passes.zero_arguments import ZeroArgumentsPass
 from tadc.program import Program, Tensor, recursing
 from tadc.runnable import Runnable
 from tadc.runtime.size_class import is_long
 from tadc.runtime.targets import executable_class
-from tadc.stages import module_at, text_at
 from tadc.support.entries import entry
 
 if TYPE_CHECKING:
@@ -45,6 +40,8 @@ class Function(Runnable):
     Raises `TadcError` for whatever is wrong with the arguments. Safe to call from several threads,
     to pickle and to use after a fork.
     """
+
+    # passes are imported where they run: calls of code from the disk begin sooner without
 
     def __init__(self, program: Program, target: str):
         super().__init__(program, target)
@@ -79,6 +76,8 @@ class Function(Runnable):
         in which tensors of undeclared precision are `precision`, f32 or f64; without sizes it is a
         large one of any sizes. Raises `SizeError` for sizes that no call can have.
         """
+        from tadc.emit import emit
+
         return emit(self.compiled, kind, sizes, precision)
 
     @entry
@@ -97,10 +96,14 @@ class Function(Runnable):
         `code` show that as loops and as text of the target, for `sizes` and a `precision` as in
         `emit`. `tadc derive --emit STAGE` prints the same. `emit` shows this program itself.
         """
+        from tadc.stages import text_at
+
         return text_at(self, stage, wrt, mode, sizes, precision)
 
     def module_at(self, stage: str, wrt: Sequence[str] = (), mode: str = "reverse") -> ModuleOp:
         """The module at a stage from `tensor-index` to `simplified`: see `ir`."""
+        from tadc.stages import module_at
+
         return module_at(self.program, stage, wrt, mode)
 
     def with_target(self, target: str) -> Function:
@@ -118,6 +121,8 @@ class Function(Runnable):
         A function of the same arguments and of one adjoint `df` per result `f`; its results are
         `dx` for each argument `x`, and then the adjoints of the definitions that `observe` names.
         """
+        from tadc.passes.differentiate import DifferentiatePass
+
         results = [t.name for t in self.results]
         check_names("result", of, results)
         check_names("definition", observe, self.program.definition_labels)
@@ -132,6 +137,8 @@ class Function(Runnable):
         For adjoints and tangents that are not there: what they would be multiplied with contributes
         nothing, not even where it is infinite.
         """
+        from tadc.passes.zero_arguments import ZeroArgumentsPass
+
         some = tuple(t.name for t in self.args if t.name in names)
         return self._made(ZeroArgumentsPass(some), names) if names else self
 
@@ -142,11 +149,15 @@ class Function(Runnable):
         A function of the same arguments and of one tangent `x_dot` for each argument `x` in `wrt`;
         its results are `f_dot` for each result `f`, after the results if these are kept.
         """
+        from tadc.passes.differentiate import DifferentiatePass
+
         return self._made(DifferentiatePass(wrt, mode="forward", keep_values=keep_values), wrt)
 
     @entry
     def gradient(self, *wrt: str) -> Function:
         """The gradient of the only result, a scalar: a function of the same arguments."""
+        from tadc.passes.differentiate import DifferentiatePass
+
         _check_scalar(self.results)
         return self._made(DifferentiatePass(wrt, unit_adjoint=True), wrt)
 
@@ -158,6 +169,8 @@ class Function(Runnable):
         is the result for the slices b. An argument that is updated has the index where its new
         version has it, and the other way round; the ranks of `args` and `results` tell.
         """
+        from tadc.passes.batch import BatchPass
+
         return self._made(BatchPass(names), names)
 
     @recursing
@@ -202,18 +215,27 @@ def _made(program: Program, first: ModulePass, names: Sequence[str], target: str
     """The program that `first` by these arguments and the passes behind it make of `program`."""
     program.check_arguments(names)
     if not program.args:
-        verb = "batch" if isinstance(first, BatchPass) else "derive with respect to"
+        verb = "batch" if first.name == "batch" else "derive with respect to"
         raise ArgumentError(f"the program has no argument to {verb}")
+    results = len(names or program.args) if first.name == "differentiate" else 1
+    expect = partial(_expect_calls, program, results, target)
+    (made,) = program.derive(partial(_from, first), expect, ("from", first))
+    return made
+
+
+def _from(first: ModulePass) -> Sequence[ModulePass]:
+    """A pass and those behind it."""
+    from tadc.passes.differentiate import DifferentiatePass
+    from tadc.passes.pipeline import derivative_passes, zeroing_passes
+    from tadc.passes.zero_arguments import ZeroArgumentsPass
+
     match first:
         case DifferentiatePass():
-            passes = derivative_passes(first).passes
+            return derivative_passes(first).passes
         case ZeroArgumentsPass():
-            passes = zeroing_passes(first).passes
+            return zeroing_passes(first).passes
         case _:
-            passes = [first]
-    results = len(names or program.args) if isinstance(first, DifferentiatePass) else 1
-    (made,) = program.derive(passes, before=lambda: _expect_calls(program, results, target))
-    return made
+            return [first]
 
 
 def _expect_calls(program: Program, results: int, target: str) -> None:

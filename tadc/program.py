@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial, wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeAlias, TypeVar
 
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.passes import ModulePass
@@ -52,6 +52,9 @@ class Tensor:
     def of(name: str, type: TensorType) -> Tensor:
         shape = (show(f, str) if f.terms else max(0, f.constant) for f in type.shape)
         return Tensor(name, type.dtype, tuple(shape))
+
+
+Passes: TypeAlias = Sequence[ModulePass] | Callable[[], Sequence[ModulePass]]
 
 
 def nothing() -> None:
@@ -217,19 +220,18 @@ class Program:
         return Program(module, self.source, loop_plan=self.loop_plan)
 
     def derive(
-        self, passes: Sequence[ModulePass], before: Callable[[], object] = nothing
+        self, passes: Passes, before: Callable[[], object] = nothing, name: Sequence[object] = ()
     ) -> Sequence[Program]:
         """The programs that these passes make of this one, with the same text: those on the disk,
-        where a process has made them; else `before` is called first."""
-        key = digest(compiler_version(), self._meaning, *map(repr, passes))
+        else `before` is called first. Passes may be given by a function, and by what decides them:
+        a `name`."""
+        key = digest(compiler_version(), self._meaning, *_names(passes, name))
         stored = disk_store().load(key)
         if stored is not None:
-            return [
-                self._part(partial(_parsed, text, places), summary, key, n)
-                for n, (text, places, summary) in enumerate(stored)
-            ]
+            kept = enumerate(stored)
+            return [self._part(partial(_parsed, *ir), s, key, n) for n, (*ir, s) in kept]
         before()
-        module = self.transformed(passes)
+        module = self.transformed(passes() if callable(passes) else passes)
         programs: list[Program] = []
         for n, op in enumerate(op for op in list(module.ops) if isinstance(op, ProgramOp)):
             op.detach()
@@ -258,6 +260,11 @@ class Program:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (*self.kept(), self.source, self.loop_plan)
+
+
+def _names(passes: Passes, name: Sequence[object]) -> Iterator[str]:
+    """Names that tell these passes from others."""
+    return map(repr, name if callable(passes) else passes)
 
 
 P = ParamSpec("P")

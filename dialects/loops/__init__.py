@@ -70,6 +70,7 @@ the same bits. xDSL has some of them for numbers alone; for vectors `loops.compa
   the first lane to the last.
 
 - `operations`: parallel loops, calls of functions and of C's mathematical library
+- `functions`: the buffers and sizes of a function, by name
 - `lanes`: operations on vectors that xDSL lacks, and what those of `vector` promise
 """
 

@@ -20,14 +20,13 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from tadc.dialects.loops import CallOp
+from tadc.dialects.loops.functions import names_in, results_of, stride_names
 from tadc.dialects.quick import dissolve, walk
 from tadc.dialects.tix import AVX_512, ProgramOp, Registers
 from tadc.errors import SizeError
 from tadc.once import cached_property
 from tadc.passes.analysis.index_ranges import INT64, Ranges, indices
-from tadc.passes.pipeline import code_passes
 from tadc.passes.run_passes import run_passes
-from tadc.passes.schedule import SchedulePass, names_in, results_of, stride_names
 from tadc.program import Program
 from tadc.runtime.buffer_assignment import BufferAssignment, Tensor, assign_buffers
 from tadc.runtime.size_class import LONG_CALLS, SizeClass
@@ -184,6 +183,9 @@ class Executable(ABC):
 
     @property
     def _passes(self) -> Sequence[ModulePass]:
+        # here, for code from the disk needs none of all the passes
+        from tadc.passes.pipeline import code_passes
+
         sizes, plan = self.sizes, self.program.loop_plan
         example = self.summary.with_derived(dict(sizes.example))
         most = sizes.most_of_variables(self.largest_example)
@@ -193,6 +195,8 @@ class Executable(ABC):
 
     @property
     def _before_scheduling(self) -> Sequence[ModulePass]:
+        from tadc.passes.schedule import SchedulePass
+
         return list(takewhile(lambda p: not isinstance(p, SchedulePass), self._passes))
 
     def _after(self, passes: Sequence[ModulePass]) -> ModuleOp:
@@ -215,6 +219,8 @@ class Executable(ABC):
 
     def steps_made(self) -> Iterator[FuncOp | CallOp]:
         """The functions and calls of the scheduled program, each as soon as it is made."""
+        from tadc.passes.schedule import SchedulePass
+
         (program,) = self._after(self._before_scheduling).ops
         program.detach()
         schedule = self._passes[-1]

@@ -7,11 +7,12 @@ have blocks, parts and copies.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 from xdsl.passes import ModulePass
 
 from tadc.once import Once
-from tadc.passes.pipeline import summing_passes
 from tadc.program import Program, nothing
 from tadc.runtime.executable import Executable
 from tadc.runtime.size_class import SizeClass
@@ -28,15 +29,14 @@ class Factored:
         self._kind = kind
         self._made: Once[object, Program] = Once()
 
-    def _passes(self, precision: str, sizes: SizeClass) -> Sequence[ModulePass]:
+    def _options(self, precision: str, sizes: SizeClass) -> Sequence[Any]:
+        """The arguments of `summing_passes`, which decide the passes."""
         kind, example = self._kind, dict(sizes.example)
         threads, tile = kind.many_threads, kind.tiles and sizes.tiles
         largest = sizes.most if threads else sizes.most_of_variables
         most = largest(kind.largest_example)
         registers, least = kind.registers(), sizes.least
-        return summing_passes(
-            sizes.values, precision, tile, example, most, threads, registers, least
-        ).passes
+        return sizes.values, precision, tile, example, most, threads, registers, least
 
     def of(
         self, precision: str, sizes: SizeClass, before: Callable[[], object] = nothing
@@ -55,8 +55,18 @@ class Factored:
             return self._program
         key = precision if own.tiles else "", own.numbers, own.others, own.tiles, own.example
 
+        options = self._options(precision, own)
+
         def make() -> Program:
-            (made,) = self._program.derive(self._passes(precision, own), before)
+            passes = partial(_passes, options)
+            (made,) = self._program.derive(passes, before, ("summing", *options))
             return made
 
         return self._made.of(key, make)
+
+
+def _passes(options: Sequence[Any]) -> Sequence[ModulePass]:
+    # here, for a program from the disk needs none of all the passes
+    from tadc.passes.pipeline import summing_passes
+
+    return summing_passes(*options).passes

@@ -10,7 +10,6 @@ from xdsl.dialects.func import FuncOp
 from tadc.dialects.tix import ProgramOp
 from tadc.once import cached_property
 from tadc.passes.rewriting.programs import forms_of
-from tadc.passes.set_precision import set_precision
 from tadc.runtime.executable import LARGEST_SAFE_FACTOR, Executable, KernelCall, Plan, Strides, into
 
 if TYPE_CHECKING:
@@ -26,6 +25,8 @@ class InterpretedExecutable(Executable):
     @cached_property
     def op(self) -> ProgramOp:
         """The program in this precision."""
+        from tadc.passes.set_precision import set_precision
+
         return set_precision(self.program.op, self.precision)
 
     def _print(self) -> str:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.func import FuncOp
 
+from tadc.dialects.loops.functions import names_in
 from tadc.once import cached_property
 from tadc.passes.analysis.size_bounds import SizeBounds
-from tadc.passes.schedule import names_in
 from tadc.runtime.executable import Executable, Plan, Strides, into
 
 if TYPE_CHECKING:

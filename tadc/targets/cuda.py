@@ -32,8 +32,8 @@ from xdsl.utils.hints import isa
 from xdsl.utils.target import Target
 
 from tadc.dialects import loops
+from tadc.dialects.loops.functions import names_in
 from tadc.passes.analysis.index_ranges import Range, Ranges, fits, yielded
-from tadc.passes.schedule import names_in
 from tadc.targets import c_text as c
 from tadc.targets.c_text import Expr
 from tadc.targets.cuda_ops import HELPERS, failure, helper
