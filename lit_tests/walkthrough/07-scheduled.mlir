@@ -1,7 +1,7 @@
 // 7 of 8: definitions become loops.
 //
-// No function of the user's own is called and all precisions are declared here, so that neither
-// `expand-calls` nor `set-precision` finds anything to do; nor do `join-sums` and `collect-factors`,
+// No function of the user's own is called, no exponent is an index, and all precisions are declared
+// here, so that `expand-calls`, `expand-powers` and `set-precision` find nothing to do; nor do `join-sums` and `collect-factors`,
 // as no element has two sums; nor `shift-sums`, `interchange-sums` and `shape-loops`, as sums here run
 // over their best indices in their best order, without conditions, and not in tiles. `share-values` leaves one of two equal operations of a body, and
 // `elide-copies` finds no copy. `schedule` makes a function of each definition: a parallel loop over
@@ -10,7 +10,7 @@
 // all divisions in bounds and indices round down. Tensors are flat buffers. Arithmetic of indices stands
 // ahead of the loops in which it is the same.
 //
-// RUN: tadc-opt %s -p expand-calls,set-precision,join-sums,collect-factors,shift-sums,interchange-sums,share-values,shape-loops,merge-axes,elide-copies,schedule | filecheck %s
+// RUN: tadc-opt %s -p expand-calls,expand-powers,set-precision,join-sums,collect-factors,shift-sums,interchange-sums,share-values,shape-loops,merge-axes,elide-copies,schedule | filecheck %s
 
 tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordiv 4)>) (%w = "w" : !tix.tensor<[K], f64>, %x = "x" : !tix.tensor<[N], f64>, %dy = "dy" : !tix.tensor<[I], f64>) {
   %dy_sum = tix.define "dy_sum" (%i) : !tix.tensor<[I], f64> {

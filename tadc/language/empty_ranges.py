@@ -46,16 +46,22 @@ def _first_empty_range(
 ) -> tuple[Span, str] | None:
     """The first index of inferred range that has no value, with its place and what is wrong.
 
-    None where there is none, or an argument is empty. `sizes` are all sizes of a call.
+    None where there is none, or an argument is empty, or may be: `sizes` may lack some.
     """
     known: dict[Variable, int] = {**sizes}
     for derived in program.derived:
-        known.setdefault(derived.data.name, derived.evaluate(known))
+        if all(name in known for form, _ in derived.bounds for name in form.sizes):
+            known.setdefault(derived.data.name, derived.evaluate(known))
+
+    def is_empty(form: Affine) -> bool | None:
+        """True for a length of 0 or less; None where a size is not known."""
+        return form.evaluate(known) <= 0 if all(v in known for v in form.terms) else None
+
     shapes = (v.type.shape for v in program.arguments.values() if isinstance(v.type, TensorType))
-    if any(form.evaluate(known) <= 0 for shape in shapes for form in shape):
+    if any(is_empty(form) is not False for shape in shapes for form in shape):
         return None
     for index, length in _lengths(program):
-        if isinstance(index, BlockArgument) and length.evaluate(known) <= 0:
+        if isinstance(index, BlockArgument) and is_empty(length):
             span = source.span_at(index.location)
             if span and span.excerpt.isidentifier() and not _is_written(span):
                 return span, f"the range of {span.excerpt} is empty, and no argument is"
