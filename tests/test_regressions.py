@@ -167,7 +167,7 @@ def test_phases_with_guarded_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = {n: np.asarray(rng.normal(size=size), np.float32) for n, size in shapes.items()}
     f = tadc.compile(source)
     values = [arguments[t.name] for t in f.args]
-    adjoints = np.ones((7, 7, 31), np.float32), np.ones(3)
+    adjoints = np.ones((7, 7, 31), np.float32), np.ones(3, np.float32)
     found, wanted = (tadc.vjp(g, *values)[1](*adjoints) for g in (f, f.with_target("interpret")))
     for a, b in zip(found, wanted, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)

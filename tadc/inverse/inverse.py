@@ -26,6 +26,7 @@ from tadc.runtime.arguments import DTYPES, Array, is_number
 from tadc.runtime.compiled import Compiled
 from tadc.runtime.linear_systems import Matrix, Singular, log_abs_det, position
 from tadc.runtime.runner import Runner
+from tadc.support.entries import frames_of_tadc
 
 
 @dataclass(frozen=True)
@@ -183,7 +184,7 @@ class Inverse:
     def _warn(self, condition: float, location: LocationAttr) -> None:
         span = self.program.span(location)
         warning = IllConditionedWarning(_with_place(span, condition))
-        warnings.warn(warning, stacklevel=5)  # where the mode was called
+        warnings.warn(warning, stacklevel=frames_of_tadc())  # where the mode was called
 
     def __str__(self) -> str:
         """The programs in the language, and the systems between them as comments."""

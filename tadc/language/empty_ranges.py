@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Mapping
-from inspect import currentframe
 from weakref import WeakSet
 
 from xdsl.ir import BlockArgument, SSAValue
@@ -18,6 +17,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from tadc.dialects.tix import Affine, ProgramOp, ReductionOp, TensorType, Variable
 from tadc.errors import EmptyRangeWarning, Span
 from tadc.language.source import Source
+from tadc.support.entries import frames_of_tadc
 
 _ORDER = (
     "are the arguments in the right order? By name they may be in any; "
@@ -38,7 +38,7 @@ def warn_of_empty_ranges(program: ProgramOp, sizes: Mapping[str, int], source: S
         span, message = found
         given = ", ".join(f"{name} = {size}" for name, size in sizes.items())
         text = f"{span.file}:{span.line}:{span.column}: {message}, at {given}: {_ORDER}"
-        warnings.warn(EmptyRangeWarning(text), stacklevel=_frames_of_tadc())
+        warnings.warn(EmptyRangeWarning(text), stacklevel=frames_of_tadc())
 
 
 def _first_empty_range(
@@ -82,11 +82,3 @@ def _lengths(program: ProgramOp) -> Iterator[tuple[SSAValue, Affine]]:
 
 def _is_written(span: Span) -> bool:
     return span.text[span.end - 1 :].lstrip().startswith("in ")
-
-
-def _frames_of_tadc() -> int:
-    """The number of innermost frames, as warnings count them, that are not the caller's."""
-    count, frame = 0, currentframe()
-    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "tadc":
-        count, frame = count + 1, frame.f_back
-    return count

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import currentframe
 from typing import ParamSpec, TypeVar
 
 from tadc.errors import TadcError
@@ -32,3 +33,11 @@ def entry(function: Callable[P, R]) -> Callable[P, R]:
 def outside(error: TadcError) -> TadcError:
     """An error without the frames that it came through."""
     return error.with_traceback(None)
+
+
+def frames_of_tadc() -> int:
+    """The number of innermost frames, as warnings count them, that are not the caller's."""
+    count, frame = 0, currentframe()
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == "tadc":
+        count, frame = count + 1, frame.f_back
+    return count
