@@ -72,7 +72,8 @@ class ParallelOp(QuickOperation):
         )
         # not by `ensure_terminator`, which changes a method of all operations for a moment: those
         # that other threads make then would be added here, or nowhere
-        if not isinstance(body.block.last_op, EndOp):
+        last = body.block.last_op
+        if last is None or not last.has_trait(IsTerminator):
             body.block.add_op(EndOp())
 
     @property
