@@ -49,7 +49,7 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], special: float) ->
 
 
 def assert_same(found: np.ndarray, expected: np.ndarray) -> None:
-    """What is finite is the same number; an infinity may become NaN, as terms are reordered."""
+    """Compare finite elements; an infinity may become NaN, as terms are reordered."""
     expected = np.where(np.isfinite(expected), expected, np.nan)
     np.testing.assert_allclose(np.where(np.isfinite(found), found, np.nan), expected, atol=1e-9)
 

@@ -34,7 +34,7 @@ def test_the_page_shows_the_same_lines(tadc_: Any, store: DiskStore) -> None:
 
 
 def _names(text: str) -> list[str]:
-    """What each line is about: all of a title, the first word of others."""
+    """The subject of each line: all of a title, the first word of others."""
     return [line[:11].rstrip() if line[0] == " " else line for line in text.splitlines()]
 
 

@@ -1,4 +1,4 @@
-"""What a type checker says about the code of users: pyright, where it is installed."""
+"""Types of results, as pyright finds them in the code of users where it is installed."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ WRONG = {
 
 @cache
 def said() -> dict[int, str]:
-    """What pyright says about the user's code and the mistakes behind it, by line from 0."""
+    """Messages of pyright about the user's code and the mistakes behind it, by line from 0."""
     pytest.importorskip("torch")
     pytest.importorskip("jax")
     if not shutil.which("pyright"):

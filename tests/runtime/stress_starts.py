@@ -28,7 +28,7 @@ from tadc.runtime import native_plan
 SECONDS_OF_A_CHILD = 60
 
 IMPORTED = native_plan, pullback
-"""What calls import, so that children need not."""
+"""Modules that a call imports; the parent imports them, so that children need not."""
 
 CORRELATION = "x: f64[N]\nw: f64[K]\ny[i] = sum[k](w[k] * x[i + k])"
 SCALED = "x: f64[N]\ny[i] = {number} * x[i]"

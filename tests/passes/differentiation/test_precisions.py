@@ -42,7 +42,7 @@ def arguments(x: str, w: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def differences(x: np.ndarray, w: np.ndarray, result: str) -> np.ndarray:
-    """What the definition computes: in its own precision, whatever it reads."""
+    """The differences `x - w`, of shape (N, K), in the precision of the result."""
     return x.astype(DTYPES[result]) - w.astype(DTYPES[result])
 
 

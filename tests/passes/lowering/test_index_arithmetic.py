@@ -177,7 +177,7 @@ def test_positions(seed: int) -> None:
 
 
 def test_an_index_with_another_value_has_other_forms() -> None:
-    """What is known of an index is forgotten where it gets another value, as a loop begins anew."""
+    """Forms of an index are forgotten where it gets another value, as a loop begins anew."""
     outer, inner = nested(2)
     (i,), (j,) = outer.block.args, inner.block.args
     inner.values.update({i: i, "N": i, "M": i})
