@@ -150,7 +150,7 @@ class _Simplifier(ContextCloner):
             # sums over whole dimensions count as having terms
             conditions = [c for c in conditions if c.form.indices]
         if conditions is None:
-            outside, inside = product.split(is_number)
+            outside, inside = product.split(lambda v: is_number(v) and self.can_leave(v, op, free))
             inside.take_divisors(outside)
             return self._factored(op, free, limits, outside, inside)
 

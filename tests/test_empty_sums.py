@@ -76,6 +76,23 @@ def test_empty_sums_read_nothing(seed: int):
         assert_same(found, gradient)
 
 
+def test_indices_of_a_sum_with_steps_stay_inside():
+    """A factor that is a number leaves such a sum; one that is an index of the sum does not."""
+    f = tadc.compile("y[i] = sum[k](w[k] * x[4*i + 2*k]**2 * i * (k + 1))")
+    rng = np.random.default_rng(0)
+    w, x = rng.standard_normal(3), rng.standard_normal(30)
+    value, pullback = tadc.vjp(f, w, x)
+    dy = rng.standard_normal(value.shape)
+    dw, dx = np.zeros(3), np.zeros(30)
+    for i in range(len(value)):
+        for k in range(3):
+            at = 4 * i + 2 * k
+            dw[k] += dy[i] * x[at] ** 2 * i * (k + 1)
+            dx[at] += dy[i] * w[k] * 2 * x[at] * i * (k + 1)
+    for found, expected in zip(pullback(dy), (dw, dx), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+
+
 @pytest.mark.parametrize("target", ["cpu", "interpret"])
 def test_what_no_term_reads_reaches_nothing(target: str):
     f = tadc.compile("y[i] = sum[l in range(i)](x[i] * w[l])", target=target)
