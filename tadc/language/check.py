@@ -46,7 +46,7 @@ def check_ranges(
         for access in reads(computed(definition.body)):
             check_access(access, access.read.tensor_type.shape, ranges, describer)
     if source and sizes:
-        warn_of_empty_ranges(program, sizes, source)
+        warn_of_empty_ranges(program, sizes, known, source)
 
 
 def check_access(

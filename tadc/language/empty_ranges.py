@@ -29,11 +29,16 @@ _warned: WeakSet[ProgramOp] = WeakSet()
 """The programs of which a call was warned."""
 
 
-def warn_of_empty_ranges(program: ProgramOp, sizes: Mapping[str, int], source: Source) -> None:
-    """Warn, once for a program, where an inferred range is empty at these sizes of a call."""
+def warn_of_empty_ranges(
+    program: ProgramOp, sizes: Mapping[str, int], known: Mapping[Variable, int], source: Source
+) -> None:
+    """Warn, once for a program, where an inferred range is empty at these sizes of a call.
+
+    `known` are these sizes and those that follow from them; some may be missing.
+    """
     if program in _warned:
         return
-    if found := _first_empty_range(program, sizes, source):
+    if found := _first_empty_range(program, known, source):
         _warned.add(program)
         span, message = found
         given = ", ".join(f"{name} = {size}" for name, size in sizes.items())
@@ -42,16 +47,12 @@ def warn_of_empty_ranges(program: ProgramOp, sizes: Mapping[str, int], source: S
 
 
 def _first_empty_range(
-    program: ProgramOp, sizes: Mapping[str, int], source: Source
+    program: ProgramOp, known: Mapping[Variable, int], source: Source
 ) -> tuple[Span, str] | None:
     """The first index of inferred range that has no value, with its place and what is wrong.
 
-    None where there is none, or an argument is empty, or may be: `sizes` may lack some.
+    None where there is none, or an argument is empty, or may be, as its size is not known.
     """
-    known: dict[Variable, int] = {**sizes}
-    for derived in program.derived:
-        if all(name in known for form, _ in derived.bounds for name in form.sizes):
-            known.setdefault(derived.data.name, derived.evaluate(known))
 
     def is_empty(form: Affine) -> bool | None:
         """True for a length of 0 or less; None where a size is not known."""
