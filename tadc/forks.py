@@ -7,11 +7,12 @@ whoever forks while another thread compiles, or imports the compiler for the fir
 
 from __future__ import annotations
 
+import _imp
 import os
-import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from importlib import _bootstrap
 from typing import Protocol
 
 PACKAGES = ("tadc", "xdsl", "llvmlite", "numpy", "scipy")
@@ -28,6 +29,12 @@ class ReentrantLock(Protocol):
     def release(self) -> None: ...
 
 
+class _ModuleLock(Protocol):
+    """A module's lock while it is imported, and the thread that imports it."""
+
+    owner: int | None
+
+
 _locks: list[ReentrantLock] = []
 """The locks that forks wait for."""
 
@@ -37,21 +44,30 @@ class _Waiting(threading.local):
 
     def __init__(self) -> None:
         self._held: list[ReentrantLock] = []
+        self._imports_held = False
 
     def before(self) -> None:
-        """Wait until nobody else is at work, and hold the locks."""
+        """Wait until nobody else is at work, and hold the locks.
+
+        Whoever holds the interpreter's import lock sees which modules others import, and nobody
+        begins to import one before the fork, which holds that lock itself.
+        """
         end = time.monotonic() + LONGEST_WAIT
         while (left := end - time.monotonic()) > 0:
-            if any(_imported_by_others()):
-                time.sleep(0.001)
-                continue
             self._held = [lock for lock in _locks if lock.acquire(timeout=left)]
+            _imp.acquire_lock()
             if not any(_imported_by_others()):
+                self._imports_held = True
                 return
+            _imp.release_lock()
             self.after()
+            time.sleep(0.001)
 
     def after(self) -> None:
         """Let the locks go."""
+        if self._imports_held:
+            self._imports_held = False
+            _imp.release_lock()
         while self._held:
             self._held.pop().release()
 
@@ -75,17 +91,13 @@ def hold_at_forks(lock: ReentrantLock) -> None:
 
 
 def _imported_by_others() -> Iterator[str]:
-    """The modules that other threads import now."""
-    own = set(_imported_here())
-    for name, module in [*sys.modules.items()]:
-        known = name.partition(".")[0] in PACKAGES and name not in own
-        if known and getattr(getattr(module, "__spec__", None), "_initializing", False):
+    """The modules that other threads look for on disk, or whose code they run, now.
+
+    The lock of a module is kept in a table of the interpreter's while someone imports it.
+    """
+    here = threading.get_ident()
+    references: dict[str, Callable[[], _ModuleLock | None]] = vars(_bootstrap)["_module_locks"]
+    for name, reference in [*references.items()]:
+        lock = reference()
+        if lock and lock.owner not in (None, here) and name.partition(".")[0] in PACKAGES:
             yield name
-
-
-def _imported_here() -> Iterator[str]:
-    """The modules whose own code is under way in this thread."""
-    frame = sys._getframe()  # pyright: ignore[reportPrivateUsage]
-    while frame := frame.f_back:
-        if frame.f_code.co_name == "<module>":
-            yield frame.f_globals.get("__name__", "")

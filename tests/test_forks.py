@@ -6,7 +6,9 @@ import os
 import sys
 import threading
 import time
-from types import ModuleType, SimpleNamespace
+from contextlib import suppress
+from importlib import import_module
+from importlib.abc import MetaPathFinder
 
 import pytest
 
@@ -19,14 +21,27 @@ WHILE = 0.2
 
 
 def test_a_fork_waits_for_an_import(monkeypatch: pytest.MonkeyPatch):
-    module = ModuleType("tadc.slow")
-    spec = SimpleNamespace(_initializing=True)
-    vars(module)["__spec__"] = spec
-    monkeypatch.setitem(sys.modules, "tadc.slow", module)
-    threading.Timer(WHILE, lambda: setattr(spec, "_initializing", False)).start()
-    begin = time.monotonic()
-    assert exit_code_of_child(lambda: None) == 0
-    assert time.monotonic() - begin >= WHILE
+    """It waits from the search for the module on, which a child would not see the end of."""
+    searched, over = threading.Event(), list[bool]()
+
+    class SlowFinder(MetaPathFinder):
+        def find_spec(self, fullname: str, path: object, target: object = None) -> None:
+            if fullname == "tadc.slow":
+                searched.set()
+                time.sleep(WHILE)
+                over.append(True)
+
+    def run() -> None:
+        with suppress(ModuleNotFoundError):
+            import_module("tadc.slow")
+
+    monkeypatch.setattr(sys, "meta_path", [SlowFinder(), *sys.meta_path])
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert searched.wait(60)
+    child = exit_code_of_child(lambda: over[0])
+    thread.join()
+    assert child == 0
 
 
 def test_a_fork_waits_for_llvm():

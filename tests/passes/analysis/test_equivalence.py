@@ -196,6 +196,7 @@ def test_local_passes_see_the_first_of_each_kind() -> None:
         "interchange-sums",
         "join-sums",
         "collect-factors",
+        "expand-powers",
         "share-values",
         "shape-loops",
         "merge-axes",
