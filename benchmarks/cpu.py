@@ -26,7 +26,7 @@ import numpy as np
 
 from benchmarks import machine, report, tables
 from benchmarks.timing import Run, Times, measure
-from benchmarks.workloads import MORE, WORKLOADS
+from benchmarks.workloads import ALL, MORE, WORKLOADS
 from benchmarks.workloads.workload import Array, Contender, Workload, aligned, normal
 
 LIMIT = 1e-3
@@ -34,7 +34,7 @@ LIMIT = 1e-3
 
 KINDS = ("value", "value + gradients")
 
-SETS = {"thirteen": WORKLOADS, "more": MORE, "all": (*WORKLOADS, *MORE)}
+SETS = {"thirteen": WORKLOADS, "more": MORE, "all": ALL}
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ import tadc
 from benchmarks import machine, tables
 from benchmarks.cpu import KINDS, LIMIT, inputs, largest_error
 from benchmarks.operations import OPERATIONS, moved
-from benchmarks.workloads import MORE, WORKLOADS
+from benchmarks.workloads import ALL
 from benchmarks.workloads.workload import Array, Workload
 from tadc.program import Program
 from tadc.runtime import cuda, nvrtc
@@ -282,7 +282,7 @@ def measured(options: argparse.Namespace, found: Peaks) -> tuple[dict[str, Rows]
     streams = Streams()
     times: dict[str, Rows] = {kind: {} for kind in KINDS}
     limits: Rows = {kind: {} for kind in KINDS}
-    for workload in (*WORKLOADS, *MORE):
+    for workload in ALL:
         if options.only and workload.name not in options.only:
             continue
         arrays, dy = inputs(workload)

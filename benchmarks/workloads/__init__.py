@@ -61,3 +61,4 @@ MORE = (
     w19_convolutions.TRANSPOSED,
     w19_convolutions.VOLUME,
 )
+ALL = (*WORKLOADS, *MORE)

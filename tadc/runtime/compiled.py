@@ -32,13 +32,14 @@ from tadc.sizes import (
 class Compiled:
     """A program on a target. Safe to use from several threads.
 
-    Raises `TargetError` where there is no such target.
+    `kind` is the kind of code, by default the target's. Raises `TargetError` where there is no such
+    target.
     """
 
-    def __init__(self, program: Program, target: str):
+    def __init__(self, program: Program, target: str, kind: type[Executable] | None = None):
         self.program = program
         self.target = target
-        self.kind = executable_class(target)
+        self.kind = kind or executable_class(target)
         self.names = [t.name for t in program.args]
         self._executables: Once[tuple[str, SizeClass], Executable] = Once()
         self._factored = Factored(program, self.kind)

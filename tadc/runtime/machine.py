@@ -98,7 +98,7 @@ def has_llvm() -> bool:
 def machine_without_llvm() -> Machine:
     """The level that stands for this processor in texts; raises as `machine` does for others."""
     level = _chosen()
-    return _at_level("baseline" if level == "native" else level)
+    return level_machine("baseline" if level == "native" else level)
 
 
 def _chosen() -> str:
@@ -153,11 +153,11 @@ def _of_level(level: str) -> Machine:
 
         raise TargetError(f"TADC_CPU is {level}, but this processor lacks {lacks}", hint=hint)
     if not features and not str(library.get_default_triple()).startswith("x86_64"):
-        return _at_level(level, cpu="generic")
-    return _at_level(level)
+        return level_machine(level, cpu="generic")
+    return level_machine(level)
 
 
-def _at_level(level: str, cpu: str | None = None) -> Machine:
+def level_machine(level: str, cpu: str | None = None) -> Machine:
     """A level, by the name that LLVM has for it or by another one."""
     name, features, bits = LEVELS[level]
     cpu = cpu or name

@@ -74,12 +74,13 @@ class CpuExecutable(Executable):
         from tadc.runtime.machine import has_llvm, machine, machine_without_llvm
 
         if has_llvm():
-            return self._text_for(machine())
+            return self.text_for(machine())
         m = machine_without_llvm()
         reason = "llvmlite, which knows this processor, is not installed"
-        return f"; for {m.description}: {reason}\n\n{self._text_for(m)}"
+        return f"; for {m.description}: {reason}\n\n{self.text_for(m)}"
 
-    def _text_for(self, m: Machine) -> str:
+    def text_for(self, m: Machine) -> str:
+        """The LLVM IR for a machine whose registers these loops are made for."""
         return self._printer(m).text(self.functions)
 
     def _printer(self, m: Machine) -> LlvmPrinter:
