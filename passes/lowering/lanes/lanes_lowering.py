@@ -100,13 +100,15 @@ class LanesLowering(LaneTests):
         return inner
 
     def at(self, row: int | None, vector: int | None) -> Self:
-        """The lowering of the same block at a point."""
+        """The lowering of the same block at a point, wherever this one is."""
         inner = shallow_copy(self)
         inner.row, inner.vector = row, vector
         inner.scalars = dict(self.scalars)
         if (point := (row or 0, vector or 0)) not in self._places:
             self._places[point] = _places(self.tile, *point)
-        inner.index = self.index.placed(self._places[point])
+        axes = () if row is None else self.tile.distances(row)
+        first = {v: Affine.of(v) for v in axes if v in self.index.places}
+        inner.index = self.index.placed({**first, **self._places[point]})
         return inner
 
     def from_column(self, column: SSAValue) -> Self:

@@ -60,6 +60,31 @@ def _size(name: str, sizes: dict[str, int], choice: random.Random) -> int:
     return sizes.setdefault(name, choice.choice(SIZES))
 
 
+WINDOWS = {
+    "sum": ("sum[s in range(3)]((s + 1) * x[n, i, j + s])", {0: 1, 1: 2, 2: 3}),
+    "differences": ("2*x[n, i, j + 9] - x[n, i, j] - x[n, i, j + 5]", {0: -1, 5: -1, 9: 2}),
+    "backwards": ("x[n, i, j + 2] + 5*x[n, i, j + 1] - x[n, i, j]", {0: -1, 1: 5, 2: 1}),
+}
+"""Elements of rows that read what others of a block read, and the factor of each neighbour."""
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+@pytest.mark.parametrize("name", WINDOWS)
+def test_rows_share_the_elements_of_squares(
+    name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_all_calls_as_long(monkeypatch)
+    element, factors = WINDOWS[name]
+    rows = f"j in range(J - {max(factors)})"
+    f = tadc.compile(f"x: real[N, I, J]\ny[n, {rows}, i in range(I)] = {element}")
+    rng = np.random.default_rng(5)
+    for n, i, j in ((1, 8, 34), (3, 17, 130), (2, 40, 49)):
+        x = rng.integers(-9, 10, (n, i, j)).astype(dtype)
+        length = j - max(factors)
+        expected = sum(c * x[:, :, k : k + length] for k, c in factors.items())
+        np.testing.assert_array_equal(f(x), np.swapaxes(expected, 1, 2))
+
+
 @pytest.mark.parametrize(
     "source",
     [
