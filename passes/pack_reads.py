@@ -235,12 +235,11 @@ def _last_terms(op: tix.DefineOp, sizes: Sizes, most: float) -> Sequence[SSAValu
 
 
 def _cost_as_it_is(op: tix.DefineOp, priced: Sequence[PricedTile], sizes: Sizes) -> float:
-    """The cost of the nest that a definition has: of its best tile, or plain."""
+    """The cost of the nest that a definition has: of its best tile, or plain, whichever is less."""
     if not priced:
         lanes = registers_for(op).lanes(lanes_of(op))
         return plain_cost(list(long_sums(op.body)), lanes, IndexUses(), sizes) + 1 / lanes
-    is_tiled = any(p.is_good for p in priced)
-    return priced[0].cost if is_tiled else min(min(p.cost, p.plain) for p in priced)
+    return min(min(p.cost, p.plain) for p in priced)
 
 
 def _orders_of_vectors(op: tix.DefineOp, sizes: Sizes) -> Orders:

@@ -15,6 +15,7 @@ from tadc.passes.pack_reads import pack_reads
 from tadc.passes.rewriting.axis_copies import Order
 from tadc.passes.rewriting.programs import reads_of
 from tadc.passes.scheduling.tiles import block_sizes, sum_lengths, tile_analysis
+from tadc.passes.set_registers import set_registers
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, interpret, random_case
 from tests.support.random_programs import EVERYTHING
@@ -151,6 +152,18 @@ def test_terms_of_few_channels_are_copied_side_by_side() -> None:
         "y[n, a, b, d, o] = sum[p, q, r, c](x[n, a + p, b + q, d + r, c] * w[p, q, r, c, o])"
     )
     assert sorted(copies(volume, "w")) == ["dy_packed", "x_packed"]
+
+
+def test_a_copy_pays_where_it_beats_the_plain_nest() -> None:
+    """Blocks of eight columns that read a copy cost less than blocks along terms, which count
+    twice, but more than the plain nest, whose vectors run along terms, too."""
+    neighbours = (
+        "x: f32[8, 1024, 64]\nv: f32[8, 1024, 64]\ns[h, i, u in range(15)] = "
+        "sum[d](x[h, i, d] * v[h, i + u - 7, d]) if 7 <= i + u < 1031 else 0"
+    )
+    program = tadc.compile(neighbours).program.op
+    of_avx2 = set_registers(program, tix.Registers(16, 2))
+    assert [pack_reads(p, {}) is p for p in (program, of_avx2)] == [True, True]
 
 
 ROWS = "a: f32[N, {0}]\nb: f32[N, {0}]\ny[i, j] = sum[k](a[k, i] * b[k, j])"

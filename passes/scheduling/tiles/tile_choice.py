@@ -133,8 +133,7 @@ def choose_tiles(
     if found and is_small_part(op, example or {}):
         priced = [p for p in priced if has_few_vectors(p.tile)] or priced
         found = [p.tile for p in priced]
-    # what is cheaper than a tile that beats the plain nest does so, too
-    best = [priced[0].tile] if found else []
+    best = found[:1]  # a cheaper one that is not good has columns: those along terms count twice
     if best and any(size.terms for size in op.shape):
         others = [t for t in found if t.column_index is not best[0].column_index]
         best += others[:1] if example is None else []

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.dialects.tix import AVX_512
+from tadc.dialects.tix import AVX_512, Registers
 from tadc.passes.lowering.blocks import tile_terms
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
 from tadc.passes.scheduling.tiles.term_choice import MOST_ROWS_APART
@@ -139,3 +139,17 @@ def test_sums_under_conditions_are_computed_once(factor: str) -> None:
         assert ", terms k by" in f.emit("plan", {}, "f32")
         loops.append(f.emit("scheduled", {}, "f32").count("scf.for"))
     assert len({*loops}) == 1
+
+
+FEW = "x: f32[40, 4096]\nw: f32[8]\nz: f32[4096]\ny[q] = sum[i, j](x[i, j] * exp(-w[q] * z[j]))"
+
+
+@pytest.mark.parametrize("registers", [AVX_512, Registers(16, 2)])
+def test_what_is_chosen_beats_the_plain_nest(registers: Registers) -> None:
+    """Vectors along eight columns may cost less than those along terms, which count twice, and more
+    than the plain nest, whose vectors run along terms, too."""
+    op = tadc.compile(FEW).program.op.definitions[0]
+    priced = priced_tiles(op, {}, registers)
+    (chosen,) = choose_tiles(op, {}, registers=registers)
+    assert any(p.tile.column_index in op.indices and not p.is_good for p in priced)
+    assert chosen.column_index not in op.indices
