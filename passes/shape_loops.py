@@ -54,6 +54,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Constraint, between
 from tadc.passes.absorb_conditions import bounded_without_conditions
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.conditional_constants import absent_values
 from tadc.passes.index_sets.context import ContextCloner
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.index_sets.sets import index_set
@@ -63,6 +64,7 @@ from tadc.passes.rewriting.cloner import Cloner, free_values
 from tadc.passes.rewriting.guards import is_guard
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.programs import choose_definitions, copy_program, definition_around
+from tadc.passes.rewriting.terms import terms_of
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.recurrences import is_recurrence
 from tadc.passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
@@ -149,9 +151,20 @@ def _best(
     if tile and (short not in windows or rows_share(short, tile)):
         return masked if _hides_sums(short) and _tile(masked, choose) else short
     wide = (w for w in windows if has_long_rows(w, sizes, _fewest_before_tiles(w)))
-    tiles = [(way, t) for way in (masked, given, narrow) if (t := _tile(way, choose))]
+    exact = [masked, narrow] if _leaves_out_terms(given) else [masked, given, narrow]
+    tiles = [(way, t) for way in exact if (t := _tile(way, choose))]
     blocks = (way for way, t in tiles if rows_share(way, t))
     return next(chain(wide, blocks, windows, (way for way, _ in tiles)), short)
+
+
+def _leaves_out_terms(op: tix.DefineOp) -> bool:
+    """True if a condition makes a factor of a term 0: what stands beside it may be no number."""
+    for total in (o for o in op.walk() if isinstance(o, tix.SumOp)):
+        absent = absent_values(total.body)
+        terms = terms_of(tix.yielded(total.body), total.body.block)
+        if any(t.value in absent and not isinstance(t.value.owner, tix.IfOp) for t in terms):
+            return True
+    return False
 
 
 def _fewest_before_tiles(op: tix.DefineOp) -> int:

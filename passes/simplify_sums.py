@@ -13,8 +13,10 @@ leaves a sum only where every element that it reads is provably there even if th
 is known in a place is not asked again: conditions that hold are dropped, bodies that cannot be
 reached too. An empty sum is 0, whatever the factors of its terms are: so a factor that need not be
 finite leaves only under a condition that there is a term, and so does one that may not be there
-without a term of a window. Elements of tensors may be infinite or no numbers. Only where sizes
-alone could leave a sum without terms, elements count as finite, and `1 / x` does not.
+without a term of a window. It stays where conditions inside may leave out all terms, until
+`absorb-conditions` has made them part of the set. Elements of tensors may be infinite or no
+numbers. Only where sizes alone could leave a sum without terms, elements count as finite, and
+`1 / x` does not.
 
 Rounding may change by the reordering of products; nothing else does.
 """
@@ -35,6 +37,7 @@ from tadc.passes.analysis.speculation import (
     is_number_product,
     is_speculatable_product,
 )
+from tadc.passes.index_sets.conditional_constants import absent_values
 from tadc.passes.index_sets.context import ContextCloner
 from tadc.passes.index_sets.disjuncts import negate, tightened
 from tadc.passes.index_sets.space import conditions_of_a_point, implied_by
@@ -149,7 +152,7 @@ class _Simplifier(ContextCloner):
         if conditions and are_there and is_speculatable_product(outside):
             # sums over whole dimensions count as having terms
             conditions = [c for c in conditions if c.form.indices]
-        if conditions is None:
+        if conditions is None or not absent_values(op.body).isdisjoint(inside.factors):
             outside, inside = product.split(lambda v: is_number(v) and self.can_leave(v, op, free))
             inside.take_divisors(outside)
             return self._factored(op, free, limits, outside, inside)

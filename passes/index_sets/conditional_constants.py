@@ -80,6 +80,42 @@ def _depth(op: Operation) -> int:
     return depth
 
 
+def absent_values(body: Region) -> set[SSAValue]:
+    """The values of a body that some condition on indices makes 0, and products that they are in.
+
+    At such a point a term is left out of its sum (`ConditionalConstants`), with all its factors.
+    """
+    found: set[SSAValue] = set()
+    for op in body.block.ops:
+        for region in op.regions:
+            found |= absent_values(region)
+        if _may_be_absent(op, found):
+            found.add(op.results[0])
+    return found
+
+
+def _may_be_absent(op: Operation, found: set[SSAValue]) -> bool:
+    match op:
+        case tix.IfOp():
+            return any(
+                v in found or tix.constant_value(v) == 0 for v in map(tix.yielded, op.regions)
+            )
+        case tix.WhereOp():
+            chosen = [tix.yielded(r) for r in op.regions]
+            return all(v in found or tix.constant_value(v) == 0 for v in chosen)
+        case tix.SumOp():
+            return tix.yielded(op.body) in found
+        case ew.MulOp():
+            return op.lhs in found or op.rhs in found
+        case ew.DivOp():
+            return op.lhs in found
+        case tix.UnaryOp() | tix.BinaryOp():
+            zeros = [v in found or tix.constant_value(v) == 0 for v in op.operands]
+            return all(zeros) and ew.fold(type(op), *[0.0] * len(zeros)) == 0
+        case _:
+            return False
+
+
 _CHOOSING = (tix.IfOp, tix.ReductionOp)
 
 

@@ -2,6 +2,7 @@
 
 - `tensor_index`: the value of a `tix` program, element by element on NumPy arrays
 - `arrays`: elementary functions on NumPy arrays
+- `absent_terms`: what conditions leave out of sums
 - `points`: the points of index sets on which a body is evaluated at once
 - `index_sets`: enumerates the integer points of an index set
 - `loops`: the effect of a scheduled function on its buffers

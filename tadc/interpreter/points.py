@@ -33,6 +33,7 @@ class Points:
         self._values = values
         self._outer = outer
         self._origin = origin
+        self._absent: dict[SSAValue, Array] = {}
 
     def __getitem__(self, value: SSAValue) -> Array:
         if value not in self._values:
@@ -42,6 +43,19 @@ class Points:
 
     def __setitem__(self, value: SSAValue, array: Array) -> None:
         self._values[value] = array
+
+    def absent(self, value: SSAValue) -> Array | None:
+        """A mask of the points at which a condition leaves out a value; None: nowhere."""
+        if value not in self._absent and self._outer is not None:
+            found = self._outer.absent(value)
+            return None if found is None else found[self._origin]
+        return self._absent.get(value)
+
+    def leave_out(self, value: SSAValue, mask: Array | None) -> None:
+        """Let a value be 0 at these points, and absent."""
+        if mask is not None and mask.any():
+            self._absent[value] = mask
+            self[value] = np.where(mask, 0, self[value]).astype(self[value].dtype)
 
     def select(self, origin: Array, own: dict[SSAValue, Array] | None = None) -> Points:
         """A list inside this one, with further indices."""

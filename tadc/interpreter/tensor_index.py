@@ -18,6 +18,7 @@ import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
 from tadc.dialects.tix import (
+    BinaryOp,
     CallOp,
     ConstantOp,
     Constraint,
@@ -34,10 +35,14 @@ from tadc.dialects.tix import (
     ReductionOp,
     SumOp,
     TensorType,
+    UnaryOp,
     WhereOp,
     YieldOp,
+    constant_value,
+    yielded,
 )
 from tadc.dialects.tix.affine import SizeValues
+from tadc.interpreter.absent_terms import absent_of, values_in_terms
 from tadc.interpreter.arrays import FUNCTIONS, Array
 from tadc.interpreter.index_sets import expand
 from tadc.interpreter.points import Points, box
@@ -92,6 +97,7 @@ class _Evaluation:
             for name, value in program.arguments.items()
         }
         self.dtype = self.real
+        self.in_terms = values_in_terms(program)
 
     def _dtype(self, type: object) -> np.dtype[Any]:
         assert isinstance(type, TensorType)
@@ -116,6 +122,8 @@ class _Evaluation:
                 return points[op.value]
             (result,) = op.results
             points[result] = self._operation(op, points)
+            if result in self.in_terms and isinstance(op, (UnaryOp, BinaryOp)):
+                points.leave_out(result, absent_of(op, points))
         raise AssertionError("a body without tix.yield")
 
     def _operation(self, op: Operation, points: Points) -> Array:
@@ -183,7 +191,11 @@ def _if(self: _Evaluation, op: IfOp, points: Points) -> Array:
     condition = np.zeros(points.count, np.bool_)
     for disjunct in op.condition:
         condition |= self.holds(disjunct, points)
-    return _choose(self, op, condition, points)
+    absent = np.zeros(points.count, np.bool_) if op.result in self.in_terms else None
+    result = _choose(self, op, condition, points, absent)
+    points[op.result] = result
+    points.leave_out(op.result, absent)
+    return result
 
 
 def _call(self: _Evaluation, op: CallOp, points: Points) -> Array:
@@ -200,13 +212,24 @@ def _where(self: _Evaluation, op: WhereOp, points: Points) -> Array:
     return _choose(self, op, condition, points)
 
 
-def _choose(self: _Evaluation, op: IfOp | WhereOp, condition: Array, points: Points) -> Array:
-    """Each body at the points where it is chosen."""
+def _choose(
+    self: _Evaluation,
+    op: IfOp | WhereOp,
+    condition: Array,
+    points: Points,
+    absent: Array | None = None,
+) -> Array:
+    """Each body at the points where it is chosen; `absent` becomes true where that is left out."""
     result = np.empty(points.count, self.dtype)
     for where, region in ((condition, op.then), (~condition, op.otherwise)):
         chosen = np.flatnonzero(where)
         if len(chosen):
-            result[chosen] = self.region(region, points.select(chosen))
+            inner = points.select(chosen)
+            result[chosen] = self.region(region, inner)
+            if absent is not None:
+                value = yielded(region)
+                mask = inner.absent(value)
+                absent[chosen] = constant_value(value) == 0 if mask is None else mask
     return result
 
 
