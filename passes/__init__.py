@@ -30,7 +30,8 @@ where they are read the elements of large tensors that are made of few numbers.
 indices of one that counts by its quotient and its remainder, `multiply_out` sums of products of
 which parts can leave a sum, `order_windows` lets windows of columns follow those of rows, and
 `move_windows` gives sums the windows that others have, so that `factor_sums` finds what they share.
-`split_ranges` computes range by range what is another sum in each, `hoist_reductions` takes those
+`split_ranges` computes range by range what is another sum in each, `split_elements` element by
+element of a short index what shares dear terms with its neighbours, `hoist_reductions` takes those
 out of choices that nearly all elements need, and `split_residues` computes residue by residue what
 takes other terms than its neighbours; `outline_values` makes tensors of dear values that many
 elements have in common; `pack_reads` copies what vectors would gather, and terms that lie far

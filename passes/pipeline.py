@@ -52,6 +52,7 @@ from tadc.passes.solve_conditions import SolveConditionsPass
 from tadc.passes.solve_index_kernels import SolveIndexKernelsPass
 from tadc.passes.specialise import SpecialisePass
 from tadc.passes.split_axes import SplitAxesPass
+from tadc.passes.split_elements import SplitElementsPass
 from tadc.passes.split_pullback import SplitPullbackPass
 from tadc.passes.split_ranges import SplitRangesPass
 from tadc.passes.split_residues import SplitResiduesPass
@@ -271,6 +272,8 @@ def _for_caches(example: Sizes, precision: str, registers: Registers) -> Sequenc
         # copies sums for each range, as the next ones for each choice and each residue: what has
         # left a sum before is not copied
         Step("tensor-index", SplitRangesPass(example)),
+        # of each value of a short index, as of a range
+        Step("tensor-index", SplitElementsPass()),
         # of choices that no range decides
         Step("tensor-index", HoistReductionsPass()),
         Step("tensor-index", SplitResiduesPass(example)),

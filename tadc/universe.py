@@ -46,6 +46,7 @@ PASSES = {
     "outline-scans": ("tadc.passes.outline_scans", "OutlineScansPass"),
     "split-axes": ("tadc.passes.split_axes", "SplitAxesPass"),
     "split-ranges": ("tadc.passes.split_ranges", "SplitRangesPass"),
+    "split-elements": ("tadc.passes.split_elements", "SplitElementsPass"),
     "hoist-reductions": ("tadc.passes.hoist_reductions", "HoistReductionsPass"),
     "split-residues": ("tadc.passes.split_residues", "SplitResiduesPass"),
     "outline-values": ("tadc.passes.outline_values", "OutlineValuesPass"),
