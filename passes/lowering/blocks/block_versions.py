@@ -133,7 +133,11 @@ def _zeros_first(
 ) -> Sums:
     """The sums with zeros for terms that masks would leave out, and with masks where one of these
     sums is NaN; with masks alone where they have registers, or no term is 0 without them."""
-    vanish = (at.at(row, vector).vanishes(term, op) for _, term, row, vector in at.totals(op))
+    vanish = (
+        at.at(row, vector).vanishes(term, op)
+        for _, term, row, vector in at.totals(op)
+        if not has_quotients_of_terms(at, op, term.owner)  # no term is at hand
+    )
     if at.tile.has_masks or not isinstance(op, tix.SumOp) or not any(vanish):
         return emit(at)
     quick = at.apart()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -165,3 +166,30 @@ def test_plans_by_hand_have_versions(monkeypatch: pytest.MonkeyPatch) -> None:
         choose_loops_for(registers, monkeypatch)
         texts.append(tadc.compile(LINE, plan=plan).emit("scheduled", {}, "f32"))
     assert texts[1].count("scf.if") > texts[0].count("scf.if")
+
+
+Places = np.ndarray
+QUOTIENTS: dict[str, Callable[[Places, Places, Places], Places]] = {
+    "(i + j) % 2 == 0": lambda i, j, c: (i + j) % 2 == 0,
+    "j // 3 <= i": lambda i, j, c: j // 3 <= i,
+    "(j - c) % 3 == 0 and c <= j": lambda i, j, c: ((j - c) % 3 == 0) & (c <= j),
+}
+"""Conditions, and where they hold."""
+
+
+@pytest.mark.parametrize("registers", [AVX_512, AVX2], ids=["AVX-512", "AVX2"])
+@pytest.mark.parametrize("condition", QUOTIENTS)
+@pytest.mark.parametrize(("n", "columns"), [(127, 5), (40, 16), (61, 33)])
+def test_terms_may_be_left_out_by_quotients(
+    n: int, columns: int, condition: str, registers: Registers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the index of a sum, which blocks do not know before they have a term."""
+    choose_loops_for(registers, monkeypatch)
+    term = f"x[j, i] * w[j, c] if {condition} else 0"
+    f = tadc.compile(f"x: real[N, N]\nw: real[N, C]\ny[i, c] = sum[j in range(i, N)]({term})")
+    rng = np.random.default_rng(n)
+    x, w = (rng.integers(-3, 4, shape).astype("f4") for shape in ((n, n), (n, columns)))
+    i, j, c = np.ogrid[:n, :n, :columns]
+    there = (j >= i) & QUOTIENTS[condition](i, j, c)
+    terms = np.where(there, x.T[:, :, None] * w[None], 0)
+    np.testing.assert_array_equal(f(x, w), terms.sum(axis=1))
