@@ -15,16 +15,17 @@ So do terms of a sum: of
 each element asks for the same seven exponentials. A value becomes a tensor, over the ranges of the
 indices that it depends on, where that saves much of the time:
 
-    (times it is computed - elements of the tensor) * cost of the value - storing the tensor
+    times it is computed * (cost of the value - a read)
+        - elements of the tensor * cost of the value - storing the tensor
 
 A value is computed once for each element and each term of the sums that it depends on; blocks of
 long sums have it once for four rows, and rows of a vector or more have what does not change along
 them. Choices around it halve the times. Of a value and its parts those become tensors that save
-more together. What a tensor reads must be there for all values of its indices; reductions stay
-where they are.
+more together: each part is read in each place. What a tensor reads must be there for all values of
+its indices; reductions stay where they are.
 
-Values are computed as before. Definitions that must round identically stay as they are: what
-they add to or multiply by such a value may be one instruction with it.
+Values are computed as before. What must round identically stays as it is, and so does all that it
+needs.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from tadc.dialects.tix import Affine, TensorType, between
 from tadc.dialects.tix.affine import SizeValues
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from tadc.passes.analysis.index_uses import IndexUses
-from tadc.passes.analysis.rounding import is_free, must_round_identically
+from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.factoring.contraction_order import storing
 from tadc.passes.factoring.equal_tensors import merge_equal_tensors
 from tadc.passes.index_sets.context import stays_inside
@@ -53,6 +54,7 @@ from tadc.passes.rewriting.part_sizes import is_never_negative, with_derived_siz
 from tadc.passes.rewriting.program_pass import ProgramPass
 from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
 from tadc.passes.rewriting.written_sizes import parse_sizes
+from tadc.passes.scheduling.costs.tile_cost import COST_OF_LOAD
 from tadc.passes.scheduling.rows.row_parts import is_long
 from tadc.passes.scheduling.scans import is_scanned
 
@@ -65,9 +67,6 @@ LONG_ROW = 16
 FEWEST_OPERATIONS_SAVED = 1 << 17
 """Operations that a tensor saves at least: on vectors of 16 lanes they take some microseconds, and
 one more definition takes one or two."""
-
-WHOLE = 0.9
-"""The share of what its parts save that a whole saves at least, to move in their place."""
 
 KINDS = (
     tix.ConstantOp,
@@ -97,9 +96,9 @@ def outline_values(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
     """The program with tensors of dear values; itself where there are none."""
     dear = [op for op in program.definitions if op.view is None and _has_dear_values(op)]
     fixed = must_round_identically(program) if dear else frozenset[Operation]()
-    free = [op for op in dear if is_free(op, fixed) and not is_scanned(op)]
+    free = [op for op in dear if not is_scanned(op)]
     known = with_derived_sizes(program, sizes) if free else sizes
-    found = {op: own for op in free if (own := _Values(op, known).worth_a_tensor())}
+    found = {op: own for op in free if (own := _Values(op, known, fixed).worth_a_tensor())}
     if not found:
         return program
 
@@ -157,8 +156,9 @@ class _Place:
 class _Values:
     """The values of a definition that may move, and what they cost."""
 
-    def __init__(self, op: tix.DefineOp, sizes: Sizes):
+    def __init__(self, op: tix.DefineOp, sizes: Sizes, fixed: Container[Operation]):
         self.op = op
+        self.fixed = fixed
         self.known = SizeValues(sizes)
         self.uses = IndexUses()
         self.costs: dict[SSAValue, int] = {}
@@ -191,8 +191,7 @@ class _Values:
                 continue
             (value,) = op.results
             gain = self.saved.get(value, 0)
-            # parts would be read, and joined, in each place
-            is_best = gain and gain >= WHOLE * sum(self.saved[v] for v in own)
+            is_best = gain and gain >= sum(self.saved[v] for v in own)
             self.best[value] = frozenset([value]) if is_best else own
         return found
 
@@ -208,9 +207,11 @@ class _Values:
             self.saved[value], self.boxes[value] = saved, box
 
     def _may_move(self, op: Operation, box: Box) -> bool:
-        """True if a value has a meaning for all values of the indices that it depends on."""
+        """True if a value has a meaning for all values of the indices that it depends on, and
+        nothing in it must round as it does elsewhere."""
         if not isinstance(op, tix.ReadOp | tix.IndexToRealOp):
-            return all(v in self.costs for v in op.operands)
+            is_fixed = op in self.fixed and not isinstance(op, tix.ConstantOp)
+            return not is_fixed and all(v in self.costs for v in op.operands)
         are_plain = all(isinstance(v, BlockArgument) for v in op.indices)
         return are_plain and self.uses.of(op.result) <= box.keys()
 
@@ -230,7 +231,8 @@ class _Values:
         elif self._is_ahead_of_rows(used, lengths):
             return 0
         computed = elements * times >> place.choices
-        return self.costs[value] * (computed - elements) - storing(elements)
+        cost = self.costs[value]
+        return (cost - COST_OF_LOAD) * computed - cost * elements - storing(elements)
 
     def _is_ahead_of_rows(self, used: Container[SSAValue], lengths: Mapping[SSAValue, int]) -> bool:
         """True if rows of some length have a value in common, which loops compute ahead."""

@@ -8,6 +8,7 @@ import pytest
 import tadc
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
+from tadc.dialects.tix import elementwise as ew
 from tadc.passes import outline_values as outline
 from tadc.passes.outline_values import outline_values
 from tadc.passes.rewriting.programs import reads_of
@@ -153,10 +154,30 @@ def test_parts_move_where_the_whole_would_not_pay() -> None:
 
 
 def test_a_whole_moves_rather_than_its_parts() -> None:
+    """Two parts save the two functions in each place and cost two reads there; the sum of both
+    costs one, and is itself not computed there."""
     source = "y[t in range(60), r in range(64)] = sum[i, j](x[i, j] * exp(-(cos(a[i] * t) + "
     source += "sin(b[j] * t) - r)**2))"
     rows = f"x: f64[48, 48]\na: f64[48]\nb: f64[48]\n{source}\nreturn y"
     assert definitions_of(rows) == [("y_value", 3), ("y", 2)]
+
+
+def test_what_is_not_compared_moves() -> None:
+    """`dy / ties` has an element for each k and b, of which all i share it; the quotient that is
+    compared with the extremum rounds where it stands, as it does there."""
+    program = tadc.compile("y[b, k] = min[i](h[k, i] / s[b, i])").derivative("h").program.op
+    value, gradient = outlined(program).definitions[-2:]
+    assert [value.label.data, gradient.label.data] == ["dh_value", "dh"]
+    divisions = [o for o in gradient.walk() if isinstance(o, ew.DivOp)]
+    compared = [o.lhs.owner for o in gradient.walk() if isinstance(o, tix.WhereOp)]
+    assert len(divisions) == 2 and {*compared} <= {*divisions}
+
+
+def test_what_is_compared_stays() -> None:
+    source = "y[b] = max[i](x[b, i] * exp(v[i]))"
+    assert definitions_of(source) == [("y_value", 1), ("y", 1)]
+    program = tadc.compile(source).derivative("x").program.op
+    assert outlined(program) is program
 
 
 def test_little_to_save_and_unknown_sizes_stay() -> None:
