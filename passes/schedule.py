@@ -48,11 +48,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 
 from xdsl.context import Context
-from xdsl.dialects import func, memref
+from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ArrayAttr,
@@ -66,7 +66,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from tadc.dialects import tix
-from tadc.dialects.loops import CallOp, ParallelOp
+from tadc.dialects.loops import CallOp
 from tadc.dialects.loops.functions import names_in, stride_names
 from tadc.dialects.quick import INDEX, block_with, dissolve, make
 from tadc.dialects.tix.affine import factors_of
@@ -74,25 +74,17 @@ from tadc.passes.analysis.equivalence import Member, equivalent_definitions
 from tadc.passes.analysis.rounding import compared_definitions, must_round_identically
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.analysis.stage_checks import require_bounded, require_precision
-from tadc.passes.lowering.band_loops import band_loops
-from tadc.passes.lowering.blocks.tile_loops import tiled
-from tadc.passes.lowering.pair_loops import pair_loops
-from tadc.passes.lowering.rows.column_scans import column_loops
-from tadc.passes.lowering.rows.recurrence_loops import recurrence_loops
-from tadc.passes.lowering.rows.row_loops import RowLowering, row_loops
-from tadc.passes.lowering.rows.strip_loops import strip_loops
-from tadc.passes.lowering.scalars.body_lowering import BodyLowering, Strides
+from tadc.passes.lowering.nest_loops import Around, loops_of
+from tadc.passes.lowering.scalars.body_lowering import Strides
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
-from tadc.passes.lowering.scalars.lane_sums import LaneLowering
-from tadc.passes.lowering.scalars.segments import SegmentLowering
-from tadc.passes.lowering.streams.stream_blocks import stream_blocks
-from tadc.passes.lowering.streams.stream_loops import streamed
 from tadc.passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names, type_of
 from tadc.passes.rewriting.written_sizes import parse_sizes
-from tadc.passes.scheduling.bands.band_stages import Stage
+from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.blocking import ChooseBlocking, blocking_chooser
-from tadc.passes.scheduling.nest import Nest
-from tadc.passes.scheduling.recurrences import recurrence_of
+from tadc.passes.scheduling.nest import (
+    Nest,
+    Rows,
+)
 from tadc.passes.scheduling.sharing import steps_of
 from tadc.passes.scheduling.small_parts import is_small_part
 from tadc.passes.scheduling.text.plan_parser import parse_plan
@@ -241,23 +233,19 @@ class _FunctionMaker:
         strides: Strides,
     ) -> None:
         """Fill the block of a function, whose lowering is given."""
-        # elements outside tiles are few: their sums need no versions
-        lanes = partial(LaneLowering, versions=not nest.tiles)
-        lowering = lanes if self.vectors else SegmentLowering
-        if nest.rows or nest.has_columns:
-            lowering = RowLowering
-        if nest.rows:
-            buffers.update((own, buffers[host]) for own, host in nest.rows.hosts.items())
-        outer = lowering(index, nest.members[0].type, buffers, strides, as_written=self.as_written)
-        loops = band_loops(outer, nest.bands, _stage) if nest.bands else _loops(outer, nest)
-        index.block.add_op(loops)
+        if isinstance(nest.loops, Rows):
+            buffers.update((own, buffers[host]) for own, host in nest.loops.hosts.items())
+        made = nest.members[0].type
+        around = Around(index, made, buffers, strides, self.as_written, self.vectors)
+        index.block.add_op(loops_of(around, nest))
         index.block.add_op(make(func.ReturnOp))
 
 
 def _strides(index: IndexLowering, nest: Nest, given: Mapping[SSAValue, Sequence[str]]) -> Strides:
     """The strides of all that a nest reads and writes in memory, in each of its shapes; those of
     tensors in `given` are sizes of these names."""
-    stages = [stage.op for stage in nest.bands.stages] if nest.bands else []
+    bands = nest.loops if isinstance(nest.loops, Bands) else None
+    stages = [stage.op for stage in bands.stages] if bands else []
     made = {op.result for op in stages}
     seen = [(op.result, op.shape) for op in nest.members]
     seen += [(r.tensor, r.shape) for op in (*nest.members, *stages) for r in reads_of(op)]
@@ -265,58 +253,6 @@ def _strides(index: IndexLowering, nest: Nest, given: Mapping[SSAValue, Sequence
     for tensor, names in given.items():
         found[tensor, type_of(tensor).shape][:-1] = [index.values[name] for name in names]
     return found
-
-
-def _stage(at: BodyLowering, stage: Stage) -> ParallelOp:
-    """The loops of the elements that a definition has in a band."""
-    nest = Nest.of(stage.op, stage.blocking)
-    nest = replace(nest, streams=[replace(stream, is_near=True) for stream in nest.streams])
-    versions = not nest.tiles
-    own = LaneLowering(at.index, stage.op.type, at.buffers, at.strides, versions=versions)
-    return _loops(own, nest)
-
-
-def _store(at: BodyLowering, op: tix.DefineOp) -> None:
-    """An element of a definition."""
-    value = at.region(op.body)
-    place = at.index.linear([tix.Affine.of(v) for v in op.indices], at.strides[op.result, op.shape])
-    at.insert(memref.StoreOp.get(value, at.buffers[op.result], [place]))
-
-
-def _loops(outer: BodyLowering, nest: Nest) -> ParallelOp:
-    """The loops of a nest; `outer` is the lowering of the block around them."""
-    first = nest.members[0]
-    if nest.rows:
-        assert isinstance(outer, RowLowering)
-        emit = strip_loops if nest.rows.in_strips else row_loops
-        return emit(outer, nest.members, nest.rows)
-    if nest.has_columns:
-        assert isinstance(outer, RowLowering)
-        return column_loops(outer, first)
-    if nest.pairs:
-        return pair_loops(outer, nest, nest.pairs)
-    if nest.streams:
-        return streamed(outer, nest.streams)
-    if nest.tiles and nest.tiles[0].in_stream:
-        return stream_blocks(outer, first, nest.tiles[0])
-    if nest.tiles:
-        return tiled(outer, nest, _store)
-    recurrence = recurrence_of(first) if isinstance(outer, LaneLowering) else None
-    if recurrence and outer.as_written.isdisjoint(first.walk()):
-        return recurrence_loops(outer, first, recurrence)
-    return _plain(outer, first)
-
-
-def _plain(outer: BodyLowering, op: tix.DefineOp) -> ParallelOp:
-    """One iteration per element."""
-    body = block_with([INDEX] * len(op.indices))
-    for new, old in zip(body.args, op.indices, strict=True):
-        new.name_hint = old.name_hint
-    limits = [outer.index.form(size) for size in op.shape]
-    inner = outer.inside(body)
-    inner.index.values.update(zip(op.indices, body.args, strict=True))
-    _store(inner, op)
-    return ParallelOp(limits, Region(body))
 
 
 @cache

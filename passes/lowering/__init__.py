@@ -1,7 +1,7 @@
 """Loops over buffers, emitted from the plan of `passes/scheduling`: `scf`, `arith` and `memref`.
 
-`passes/schedule.py` calls one entry for each kind of nest: tiles, streams, rows, strips, bands,
-pairs, or plain loops. docs/tours/tiles.md shows what blocks look like, docs/tours/printer.md how
+`passes/schedule.py` makes functions, and `nest_loops` the loops in them: it calls one entry for
+each kind of loops. docs/tours/tiles.md shows what blocks look like, docs/tours/printer.md how
 LLVM IR is made of all this.
 
 The packages
@@ -14,6 +14,7 @@ The packages
 
 Modules
 -------
+- `nest_loops`: the loops of a nest, each kind by the emitter that has it
 - `pair_loops`: sums over pairs, superstep by superstep; `pair_blocks`: blocks of pairs
 - `band_loops`: definitions band by band
 - `roll_loops`: a stage that rolls along with its reader

@@ -26,7 +26,7 @@ from tadc.passes.rewriting.programs import reads_of
 from tadc.passes.scheduling.blocking import ChooseBlocking
 from tadc.passes.scheduling.costs.tile_cost import ASSUMED_EXTENT, TileCost, plain_cost
 from tadc.passes.scheduling.joined_bodies import Places, joined
-from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.nest import Nest, Plain, in_tiles
 from tadc.passes.scheduling.scans import is_scanned
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
 from tadc.passes.scheduling.tiles.tile import Tile
@@ -157,9 +157,9 @@ def _joined(members: Sequence[tix.DefineOp], places: Places, choose: ChooseBlock
     if body is None:
         return None
     indices = [[body.indices[n] for n in own] for own in places]
-    nest = Nest(body, members, indices, ())
+    nest = Nest(body, members, indices, Plain())
     tiles = [t for t in choose(body).tiles if nest.fits(t) and _blocks_all_joined(body, t)]
-    return replace(nest, tiles=tiles)
+    return replace(nest, loops=in_tiles(tiles))
 
 
 def _blocks_all_joined(body: tix.DefineOp, tile: Tile) -> bool:

@@ -10,7 +10,7 @@ lack one of them, of which a block then holds all values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -20,6 +20,7 @@ from tadc.dialects.tix import Affine
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.blocking import PLAIN, Blocking
 from tadc.passes.scheduling.pairs import Pairs
+from tadc.passes.scheduling.recurrences import Recurrence, recurrence_of
 from tadc.passes.scheduling.rows.piece_sums import PieceSum
 from tadc.passes.scheduling.rows.row_parts import Along, Part
 from tadc.passes.scheduling.streams.streams import Stream
@@ -28,8 +29,46 @@ from tadc.passes.scheduling.tiles.tile_analysis import constant_extent
 
 
 @dataclass(frozen=True)
+class Plain:
+    """One iteration for each element."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """Register blocks: of the first of these tiles for which the sizes of a call have room."""
+
+    tiles: Sequence[Tile]
+
+
+@dataclass(frozen=True)
+class StreamBlocks:
+    """Blocks of rows of a stream, which share what they read."""
+
+    tile: Tile
+
+
+@dataclass(frozen=True)
+class Streams:
+    """Streams, one for each member: a row of each in turn (`streams_together`)."""
+
+    streams: Sequence[Stream]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Loops that carry the totals of scans down columns (`column_scans`)."""
+
+
+@dataclass(frozen=True)
+class Carried:
+    """A loop that carries the totals of sums from each element to the next one."""
+
+    recurrence: Recurrence
+
+
+@dataclass(frozen=True)
 class Rows:
-    """The rows, or the strips, that the members of a nest share."""
+    """Rows that members share: a row of each in turn."""
 
     shared: Mapping[tix.DefineOp, Sequence[SSAValue]]
     """The indices of each member that all have in common, in one order."""
@@ -39,8 +78,6 @@ class Rows:
     """For the rows of others that need memory, the tensor in whose place they are."""
     pieces: Sequence[PieceSum] = ()
     """The members to whose elements each row of a piece adds; they have no rows of their own."""
-    in_strips: bool = False
-    """True if vectors run along the last of the shared indices (`strips`)."""
     along: Along = field(default_factory=dict["Operation", "Sequence[Part]"])
     """The parts that loops along a row take along."""
     height: int = 1
@@ -74,42 +111,67 @@ class Rows:
         return next((piece for piece in self.pieces if piece.op is op), None)
 
 
+class Strips(Rows):
+    """Rows that members share, whose vectors run along the last of the shared indices."""
+
+
+Loops = Plain | Blocks | StreamBlocks | Streams | Columns | Carried | Rows | Pairs | Bands
+"""Kinds of loops. Of rows, bands and streams, the bodies of members stay apart; of pairs the first
+member has the walk, which takes the others along."""
+
+OfOne = Plain | Blocks | StreamBlocks | Streams | Carried
+"""Loops that a definition has by itself."""
+
+
 @dataclass(frozen=True)
 class Nest:
-    """Definitions that one function computes, in these tiles, the best first; none: element by
-    element."""
+    """Definitions that one function computes, and how its loops run."""
 
     body: tix.DefineOp
     """The values of all members, in their order."""
     members: Sequence[tix.DefineOp]
     places: Sequence[Sequence[SSAValue]]
     """For each member the indices of the body that are its own."""
-    tiles: Sequence[Tile]
-    streams: Sequence[Stream] = ()
-    """The streams that members are; several run together (`streams_together`)."""
-    rows: Rows | None = None
-    """The rows that members share, if they do: then their bodies stay apart."""
-    pairs: Pairs | None = None
-    """The walk over pairs of the first member, which takes the others along."""
-    has_columns: bool = False
-    """True if loops carry the totals of scans down columns (`column_scans`)."""
-    bands: Bands | None = None
-    """The bands that members share: stages, and the roots that need them."""
+    loops: Loops
     is_small: bool = False
     """True for a small part of the work of a program: short code rather than quick code."""
 
     @property
+    def tiles(self) -> Sequence[Tile]:
+        """The tiles of blocks, the best first; of other loops none."""
+        match self.loops:
+            case Blocks(tiles):
+                return tiles
+            case StreamBlocks(tile):
+                return [tile]
+            case _:
+                return []
+
+    @property
+    def is_free(self) -> bool:
+        """True if the nest is of one definition, whose loops are those of its own."""
+        return len(self.members) == 1 and isinstance(self.loops, OfOne)
+
+    @property
     def written(self) -> Sequence[tix.DefineOp]:
         """The members that have memory of their own."""
-        if self.bands:
-            return [stage.of for stage in self.bands.roots]
-        return self.rows.written if self.rows else self.members
+        match self.loops:
+            case Bands():
+                return [stage.of for stage in self.loops.roots]
+            case Rows():
+                return self.loops.written
+            case _:
+                return self.members
 
     @staticmethod
     def of(op: tix.DefineOp, blocking: Blocking = PLAIN) -> Nest:
         """The nest of one definition."""
-        streams = [blocking.stream] if blocking.stream else []
-        return Nest(op, [op], [op.indices], blocking.tiles, streams)
+        return Nest(op, [op], [op.indices], _loops_of(blocking))
+
+    @staticmethod
+    def apart(ops: Sequence[tix.DefineOp], loops: Loops) -> Nest:
+        """The nest of definitions whose bodies stay apart."""
+        return Nest(ops[0], ops, [op.indices for op in ops], loops)
 
     def results(self) -> Iterator[tuple[tix.DefineOp, Sequence[SSAValue], SSAValue]]:
         """Each member, its indices, and its value."""
@@ -119,7 +181,7 @@ class Nest:
         """Take bodies that were made for the nest out of the program again."""
         if self.body not in self.members:
             Rewriter.erase_op(self.body)
-        for stage in reversed(self.bands.stages if self.bands else ()):
+        for stage in reversed(self.loops.stages if isinstance(self.loops, Bands) else ()):
             Rewriter.erase_op(stage.op)
 
     def fits(self, tile: Tile) -> bool:
@@ -130,3 +192,21 @@ class Nest:
         return tile.column_index in shape and (
             not missing or (missing == {tile.row_index} and whole)
         )
+
+
+def in_tiles(tiles: Sequence[Tile]) -> Plain | Blocks | StreamBlocks:
+    """The loops of blocks of these tiles."""
+    if not tiles:
+        return Plain()
+    return StreamBlocks(tiles[0]) if tiles[0].in_stream else Blocks(tiles)
+
+
+def carrying(nest: Nest) -> Nest:
+    """The nest, with a loop that carries totals where its elements are a recurrence."""
+    found = recurrence_of(nest.body) if isinstance(nest.loops, Plain) else None
+    return replace(nest, loops=Carried(found)) if found else nest
+
+
+def _loops_of(blocking: Blocking) -> OfOne:
+    """The loops that a definition has by itself."""
+    return Streams([blocking.stream]) if blocking.stream else in_tiles(blocking.tiles)

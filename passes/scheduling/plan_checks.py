@@ -28,6 +28,7 @@ from tadc.dialects.tix import Affine
 from tadc.passes.rewriting.cloner import free_values, operations_behind
 from tadc.passes.rewriting.programs import reads_of
 from tadc.passes.scheduling.bands.band_checks import mistakes_of_bands
+from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.nest import Nest, Rows
 from tadc.passes.scheduling.rows.row_parts import Part, is_long
 from tadc.passes.scheduling.scans import is_scanned
@@ -71,15 +72,16 @@ def mistakes_in(steps: Sequence[Step]) -> Iterator[str]:
 
 def _mistakes_inside(nest: Nest) -> Iterator[str]:
     """Yield what members of a nest do not find of each other."""
-    if nest.rows:
-        yield from _Rows(nest.members, nest.rows).mistakes()
-    elif nest.bands:
-        yield from mistakes_of_bands(nest.bands)
-    else:
-        own = {op.result for op in nest.members}
-        for op in nest.members:
-            if not own.isdisjoint(r.tensor for r in reads_of(op)):
-                yield f"{op.label.data} reads what is computed at once with it"
+    match nest.loops:
+        case Rows():
+            yield from _Rows(nest.members, nest.loops).mistakes()
+        case Bands():
+            yield from mistakes_of_bands(nest.loops)
+        case _:
+            own = {op.result for op in nest.members}
+            for op in nest.members:
+                if not own.isdisjoint(r.tensor for r in reads_of(op)):
+                    yield f"{op.label.data} reads what is computed at once with it"
 
 
 # --- rows and strips ------------------------------------------------------------------------------

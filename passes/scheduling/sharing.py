@@ -32,7 +32,7 @@ from tadc.passes.rewriting.programs import reads_of
 from tadc.passes.scheduling.bands.bands import bands_shared
 from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
 from tadc.passes.scheduling.fusion import nests
-from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.nest import Nest, carrying
 from tadc.passes.scheduling.pairs import walk_of
 from tadc.passes.scheduling.plan_checks import require_computed
 from tadc.passes.scheduling.rows.piece_sums import residue_sum_of, rows_of_pieces
@@ -104,7 +104,8 @@ def _nests(
         found = nests(ops, alone, blocking, walks, exact)
         found = strips_shared(rows_shared(found, repeated, plain, far, beside), wide)
         runs.append(found)
-    return streams_together(bands_shared(runs, fixed, blocking), fixed | plain)
+    found = streams_together(bands_shared(runs, fixed, blocking), fixed | plain)
+    return [nest if as_written & {*nest.body.walk()} else carrying(nest) for nest in found]
 
 
 def _walks(
@@ -122,7 +123,7 @@ def _walks(
             continue
         body, pairs = walk
         members = [op, *(p.op for p in pairs.pieces)]
-        nest = Nest(body, members, [body.indices] * len(members), (), pairs=pairs)
+        nest = Nest(body, members, [body.indices] * len(members), pairs)
         if any(choose(member).alone for member in members):
             nest.forget()
         else:

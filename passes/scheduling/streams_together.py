@@ -20,7 +20,7 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.programs import reads_of
-from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.nest import Nest, Streams
 from tadc.passes.scheduling.recurrences import is_recurrence
 from tadc.passes.scheduling.streams.stream_tiles import shared_rows
 from tadc.passes.scheduling.streams.streams import (
@@ -70,7 +70,7 @@ def _joined(group: _Group) -> Nest:
         return first
     members = [nest.body for nest in group.nests]
     places = [op.indices for op in members]
-    return replace(first, members=members, places=places, streams=group.streams)
+    return replace(first, members=members, places=places, loops=Streams(group.streams))
 
 
 def _group_for(
@@ -93,11 +93,10 @@ def _group_for(
 def _stream_of(nest: Nest) -> Stream | None:
     """The stream that a nest is, or may be, if others can run with it: one of whole rows that
     share nothing with those beside them."""
-    apart = nest.rows or nest.bands or nest.pairs or nest.has_columns or len(nest.members) > 1
     op = nest.body
-    if apart or nest.tiles or is_recurrence(op):
+    if not nest.is_free or nest.tiles or is_recurrence(op):
         return None
-    stream = nest.streams[0] if nest.streams else _map_of(op)
+    stream = nest.loops.streams[0] if isinstance(nest.loops, Streams) else _map_of(op)
     if stream is None or stream.modulus > 1 or stream.in_segments or shared_rows(op) is not None:
         return None
     return stream

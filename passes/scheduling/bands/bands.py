@@ -203,7 +203,7 @@ def _has_short_rows(blocking: Blocking) -> bool:
 
 def _is_free(nest: Nest, alone: Collection[tix.DefineOp]) -> bool:
     """True if a nest is of one definition, of few neighbours, that shares nothing else."""
-    if len(nest.members) > 1 or nest.rows or nest.pairs or nest.has_columns:
+    if not nest.is_free:
         return False
     op = nest.members[0]
     if not op.indices or op in alone or is_scanned(op):
@@ -232,7 +232,7 @@ def _nest_of(group: Group, layout: Layout, choose: ChooseBlocking) -> Nest | Non
     with all_axes(ops) as whole:
         stages = stages_of(whole, layout.axes, layout.buffers, layout.planes, choose)
     bands = Bands(stages, layout.sides, layout.elements, layout.again, layout.roll)
-    nest = Nest(ops[-1], ops, [op.indices for op in ops], (), bands=bands)
+    nest = Nest.apart(ops, bands)
     if layout.roll:
         return nest
     in_planes = not bands.slides or all(stage.has_whole_planes for stage in stages)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tadc.passes.rewriting.programs import reads_of, type_of
+from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
 from tadc.passes.scheduling.costs.frequencies import tensor_bytes
 from tadc.passes.scheduling.costs.predict import (
@@ -20,7 +21,8 @@ from tadc.passes.scheduling.costs.predict import (
     predict,
     seconds_to_move,
 )
-from tadc.passes.scheduling.nest import Nest
+from tadc.passes.scheduling.nest import Nest, Rows
+from tadc.passes.scheduling.pairs import Pairs
 
 
 def predict_nest(
@@ -28,11 +30,11 @@ def predict_nest(
 ) -> Prediction:
     """The work and the time of a nest, for all its sizes; `choose` gives the loops of definitions
     that have their own."""
+    by_rows = isinstance(nest.loops, Rows)
     if nest.body not in nest.members or len(nest.members) == 1:
         own = choose(nest.body) if nest.body in nest.members else _blocks_of(nest)
-        parts = [predict(nest.body, own, sizes, machine, nest.rows is not None)]
+        parts = [predict(nest.body, own, sizes, machine, by_rows)]
     else:
-        by_rows = nest.rows is not None
         parts = [predict(op, choose(op), sizes, machine, by_rows) for op in nest.members]
     if len(nest.members) == 1:
         return parts[0]
@@ -42,9 +44,9 @@ def predict_nest(
     moved = sum(tensor_bytes(type_of(t), sizes) for t in written | read)
     again = sum(tensor_bytes(type_of(t), sizes) for t in written)
     times = [1.0] * len(parts)
-    if nest.bands:
-        again_in_bands = nest.bands.again
-        times = [1.0 if s.buffer is None else again_in_bands for s in nest.bands.stages]
+    if isinstance(nest.loops, Bands):
+        again_in_bands = nest.loops.again
+        times = [1.0 if s.buffer is None else again_in_bands for s in nest.loops.stages]
     busy = sum(n * part.busy for n, part in zip(times, parts, strict=True))
     seconds = max(busy, seconds_to_move(moved, again, machine)) + machine.step
     return Prediction(sum(part.operations for part in parts), moved, seconds, busy)
@@ -52,4 +54,4 @@ def predict_nest(
 
 def _blocks_of(nest: Nest) -> Blocking:
     """The loops of a joined body."""
-    return Blocking(tiles=[nest.pairs.tile] if nest.pairs else nest.tiles)
+    return Blocking(tiles=[nest.loops.tile] if isinstance(nest.loops, Pairs) else nest.tiles)

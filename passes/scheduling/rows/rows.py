@@ -34,7 +34,7 @@ from tadc.dialects.tix import Affine
 from tadc.once import cached_property
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.programs import reads_of
-from tadc.passes.scheduling.nest import Nest, Rows
+from tadc.passes.scheduling.nest import Columns, Nest, Rows
 from tadc.passes.scheduling.rows.piece_sums import PieceSum, piece_sum_of
 from tadc.passes.scheduling.rows.row_forms import (
     LONGEST_ROW,
@@ -86,8 +86,8 @@ def rows_shared(
         is_free = len(nest.members) == 1 and nest.body not in plain
         is_free &= not in_blocks or piece_sum_of(nest.body) is not None
         if is_free and column_scans(nest.body, IndexUses()):
-            nest = replace(nest, has_columns=True)
-        member = _member_of(nest, far, beside) if is_free and not nest.has_columns else None
+            nest, is_free = replace(nest, loops=Columns()), False
+        member = _member_of(nest, far, beside) if is_free else None
         group = None if member is None or nest.body in alone else _group_for(member, groups, alone)
         if group is None:
             groups.append(_Group([nest], [member] if member else []))
@@ -168,11 +168,7 @@ def _joined(group: _Group) -> list[Nest]:
             lengths=_lengths(long[0], shared),
             longest=MOST_BYTES_BESIDE // bytes_of_element(ops[0].type),
         )
-    return [_nest(ops, found)]
-
-
-def _nest(ops: Sequence[tix.DefineOp], rows: Rows) -> Nest:
-    return Nest(ops[0], ops, [op.indices for op in ops], (), rows=rows)
+    return [Nest.apart(ops, found)]
 
 
 def _sums_alone(pieces: Sequence[PieceSum], nests: Sequence[Nest]) -> list[Nest]:
@@ -195,7 +191,7 @@ def _sums_alone(pieces: Sequence[PieceSum], nests: Sequence[Nest]) -> list[Nest]
         lengths=[shape[v] for v in first.inside],
         longest=LONGEST_ROW,
     )
-    return [_nest(ops, rows)]
+    return [Nest.apart(ops, rows)]
 
 
 def _goes_beside(member: _Member, shared: Shared) -> bool:

@@ -24,7 +24,7 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.programs import reads_of
-from tadc.passes.scheduling.nest import Nest, Rows
+from tadc.passes.scheduling.nest import Nest, Strips
 from tadc.passes.scheduling.rows.row_forms import long_reductions, run_along
 from tadc.passes.scheduling.rows.row_places import places_of
 from tadc.passes.scheduling.rows.rows import MOST_MEMBERS, Shared, are_apart
@@ -55,8 +55,7 @@ def _joined(group: Sequence[Nest]) -> list[Nest]:
         nest.forget()
     ops = [nest.members[0] for nest in group]
     numbers = min(len(op.indices) for op in ops)
-    rows = Rows(shared, *places_of(ops, numbers), in_strips=True)
-    return [Nest(ops[0], ops, [op.indices for op in ops], (), rows=rows)]
+    return [Nest.apart(ops, Strips(shared, *places_of(ops, numbers)))]
 
 
 def _reads_again(shared: Shared) -> bool:
@@ -80,7 +79,7 @@ def _reads_strip(read: tix.ReadOp, shared: Sequence[SSAValue]) -> bool:
 def _may_share(nest: Nest) -> bool:
     """True if a nest is of one definition that has a form in strips of its last index."""
     op, uses = nest.members[0], IndexUses()
-    if len(nest.members) > 1 or nest.rows or nest.has_columns or not op.indices or is_scanned(op):
+    if not nest.is_free or not op.indices or is_scanned(op):
         return False
     column, reductions = op.indices[-1], long_reductions(op)
     others = [o for o in op.walk() if o is not op and o not in reductions]

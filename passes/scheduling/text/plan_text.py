@@ -24,8 +24,8 @@ from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.rewriting.programs import tensor_names
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
-from tadc.passes.scheduling.nest import Nest
-from tadc.passes.scheduling.recurrences import is_recurrence
+from tadc.passes.scheduling.nest import Blocks, Carried, Columns, Nest, Rows, Streams, Strips
+from tadc.passes.scheduling.pairs import Pairs
 from tadc.passes.scheduling.scans import is_scanned
 from tadc.passes.scheduling.sharing import nests_of
 from tadc.passes.scheduling.text.value_text import ValueText, index_names
@@ -81,17 +81,20 @@ def _shared(nests: Iterable[Nest]) -> dict[tix.DefineOp, tuple[str, str]]:
     for nest in list(nests):
         for op in nest.members:
             others = ", ".join(m.label.data for m in nest.members if m is not op)
-            if nest.rows or nest.has_columns:
-                found[op] = "row by row", _row_comment(op, nest, f"with {others}" if others else "")
-            elif nest.bands:
-                found[op] = "in bands", _band_comment(op, nest.bands, f"with {others}")
-            elif len(nest.streams) > 1:
-                found[op] = "stream", f"with {others}"
-            elif others and (nest.tiles or nest.pairs):
-                tile = nest.pairs.tile if nest.pairs else nest.tiles[0]
-                found[op] = "", f"with {others}, in {blocks_text(nest.body, tile)}"
-            elif is_recurrence(op):
-                found[op] = "", "carries totals"
+            with_others = f"with {others}" if others else ""
+            match nest.loops:
+                case Rows() | Columns():
+                    found[op] = "row by row", _row_comment(op, nest, with_others)
+                case Bands():
+                    found[op] = "in bands", _band_comment(op, nest.loops, with_others)
+                case Streams() if others:
+                    found[op] = "stream", with_others
+                case Blocks(tiles=[tile, *_]) | Pairs(tile=tile) if others:
+                    found[op] = "", f"{with_others}, in {blocks_text(nest.body, tile)}"
+                case Carried():
+                    found[op] = "", "carries totals"
+                case _:
+                    pass
         nest.forget()
     return found
 
@@ -119,10 +122,11 @@ def _band_comment(op: tix.DefineOp, bands: Bands, others: str) -> str:
 
 
 def _row_comment(op: tix.DefineOp, nest: Nest, others: str) -> str:
+    height = nest.loops.height if isinstance(nest.loops, Rows) else 1
     comments = [
-        "in strips of columns" if nest.rows is not None and nest.rows.in_strips else "",
+        "in strips of columns" if isinstance(nest.loops, Strips) else "",
         others,
-        f"{nest.rows.height} rows side by side" if nest.rows and nest.rows.height > 1 else "",
+        f"{height} rows side by side" if height > 1 else "",
         "carries totals" if is_scanned(op) else "",
         "" if op in nest.written else "not stored",
     ]

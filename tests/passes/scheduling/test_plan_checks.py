@@ -98,8 +98,8 @@ def test_every_other_order_is_a_mistake():
 
 def test_a_result_must_be_stored():
     (nest,) = steps(SOFTMAX, "I=1000", "J=1000")
-    assert isinstance(nest, Nest) and nest.rows
-    lost = replace(nest, rows=replace(nest.rows, written=[]))
+    assert isinstance(nest, Nest) and isinstance(nest.loops, Rows)
+    lost = replace(nest, loops=replace(nest.loops, written=[]))
     assert any("is not stored" in mistake for mistake in mistakes_in([lost]))
 
 
@@ -109,8 +109,9 @@ def test_a_result_must_be_stored():
 def broken_rows(source: str, change: Callable[[Nest, Rows], Nest], *sizes: str) -> list[str]:
     """The mistakes of a plan whose rows are changed; it has none before."""
     (nest,) = steps(source, *sizes)
-    assert isinstance(nest, Nest) and nest.rows and not [*mistakes_in([nest])]
-    return [*mistakes_in([change(nest, nest.rows)])]
+    assert isinstance(nest, Nest) and isinstance(nest.loops, Rows)
+    assert not [*mistakes_in([nest])]
+    return [*mistakes_in([change(nest, nest.loops)])]
 
 
 @pytest.mark.parametrize("source", [SOFTMAX, LAYER_NORM, COLUMNS], ids=["rows", "norm", "strips"])
@@ -125,12 +126,12 @@ def test_rows_are_computed_in_order(source: str):
 @pytest.mark.parametrize("source", [SOFTMAX, COLUMNS], ids=["rows", "strips"])
 def test_rows_have_places_of_their_own(source: str):
     def nowhere(nest: Nest, rows: Rows) -> Nest:
-        return replace(nest, rows=replace(rows, hosts={}))
+        return replace(nest, loops=replace(rows, hosts={}))
 
     def in_one(nest: Nest, rows: Rows) -> Nest:
         last = nest.members[-1]
         *_, number = (op for op in nest.members if not rows.inside(op))
-        return replace(nest, rows=replace(rows, hosts={**rows.hosts, number.result: last.result}))
+        return replace(nest, loops=replace(rows, hosts={**rows.hosts, number.result: last.result}))
 
     assert any("no memory" in mistake for mistake in broken_rows(source, nowhere))
     assert any("another row has taken" in mistake for mistake in broken_rows(source, in_one))
@@ -139,19 +140,19 @@ def test_rows_have_places_of_their_own(source: str):
 def test_rows_read_their_own():
     def turned(nest: Nest, rows: Rows) -> Nest:
         shared = {op: op.indices[-1:] if len(op.indices) > 1 else op.indices for op in rows.shared}
-        return replace(nest, rows=replace(rows, shared=shared))
+        return replace(nest, loops=replace(rows, shared=shared))
 
     assert any("not its own" in mistake for mistake in broken_rows(SOFTMAX, turned))
 
 
 def test_loops_take_along_what_is_ready():
     (nest,) = steps(SOFTMAX, "I=1000", "J=1000")
-    assert isinstance(nest, Nest) and nest.rows
+    assert isinstance(nest, Nest) and isinstance(nest.loops, Rows)
     largest, _, total, _ = nest.members
     first, later = (op for o in (largest, total) for op in o.body.walk() if _is_sum(op))
     assert isinstance(later, tix.ReductionOp)
-    wrong = replace(nest.rows, along={first: [Part(total, later)]})
-    assert any("too early" in m for m in mistakes_in([replace(nest, rows=wrong)]))
+    wrong = replace(nest.loops, along={first: [Part(total, later)]})
+    assert any("too early" in m for m in mistakes_in([replace(nest, loops=wrong)]))
 
 
 def _is_sum(op: object) -> bool:
@@ -161,12 +162,13 @@ def _is_sum(op: object) -> bool:
 def bands_of(source: str, patch: pytest.MonkeyPatch, room: int) -> tuple[Nest, Bands]:
     make_bands_small(patch, room)
     (nest,) = steps(source)
-    assert isinstance(nest, Nest) and nest.bands and not [*mistakes_in([nest])]
-    return nest, nest.bands
+    assert isinstance(nest, Nest) and isinstance(nest.loops, Bands)
+    assert not [*mistakes_in([nest])]
+    return nest, nest.loops
 
 
 def mistakes_of(nest: Nest, bands: Bands) -> list[str]:
-    return [*mistakes_in([replace(nest, bands=bands)])]
+    return [*mistakes_in([replace(nest, loops=bands)])]
 
 
 def test_a_band_has_all_that_it_reads(monkeypatch: pytest.MonkeyPatch):

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from tadc.passes.analysis.equivalence import equivalent_definitions
 from tadc.passes.schedule import schedule
+from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.bands.rolls import ROWS
 from tadc.passes.scheduling.blocking import blocking_chooser
 from tadc.passes.scheduling.sharing import nests_of
@@ -61,7 +62,8 @@ def rolls(source: str) -> list[int]:
     program = program_in(Compiled(tadc.compile(source).program, "cpu").code(None, "f32").shaped)
     members, chooser = equivalent_definitions(program, set()), blocking_chooser(True, ())
     assert chooser is not None
-    found = [nest.bands.roll for nest in nests_of(members, chooser, set()) if nest.bands]
+    loops = [nest.loops for nest in nests_of(members, chooser, set())]
+    found = [bands.roll for bands in loops if isinstance(bands, Bands)]
     return [roll.rows for roll in found if roll]
 
 

@@ -22,8 +22,8 @@ def rows_of(source: str, **sizes: int) -> Rows:
     op = set_precision(tadc.compile(source).program.op, "f32")
     choose = blocking_chooser(True, [f"{name}={size}" for name, size in sizes.items()])
     (nest,) = nests_of(equivalent_definitions(op, set()), choose, set())
-    assert nest.rows is not None
-    return nest.rows
+    assert isinstance(nest.loops, Rows)
+    return nest.loops
 
 
 def test_short_rows_go_side_by_side():

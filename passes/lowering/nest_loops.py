@@ -1,0 +1,133 @@
+"""Loops of a nest: for each kind of them the emitter that has it.
+
+    Blocks    tile_loops        Rows      row_loops       Carried   recurrence_loops
+    Streams   stream_loops      Strips    strip_loops     Pairs     pair_loops
+    ...       stream_blocks     Columns   column_scans    Bands     band_loops
+
+A stage of bands has loops of its own in each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Set
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from xdsl.dialects import memref
+from xdsl.ir import Operation, Region, SSAValue
+
+from tadc.dialects import tix
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.passes.lowering.band_loops import band_loops
+from tadc.passes.lowering.blocks.tile_loops import tiled
+from tadc.passes.lowering.pair_loops import pair_loops
+from tadc.passes.lowering.rows.column_scans import column_loops
+from tadc.passes.lowering.rows.recurrence_loops import recurrence_loops
+from tadc.passes.lowering.rows.row_loops import RowLowering, row_loops
+from tadc.passes.lowering.rows.strip_loops import strip_loops
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering, Strides
+from tadc.passes.lowering.scalars.index_lowering import IndexLowering
+from tadc.passes.lowering.scalars.lane_sums import LaneLowering
+from tadc.passes.lowering.scalars.segments import SegmentLowering
+from tadc.passes.lowering.streams.stream_blocks import stream_blocks
+from tadc.passes.lowering.streams.stream_loops import streamed
+from tadc.passes.scheduling.bands.band_stages import Bands, Stage
+from tadc.passes.scheduling.nest import (
+    Blocks,
+    Carried,
+    Columns,
+    Nest,
+    Plain,
+    Rows,
+    StreamBlocks,
+    Streams,
+    Strips,
+    carrying,
+)
+from tadc.passes.scheduling.pairs import Pairs
+
+L = TypeVar("L", bound=BodyLowering)
+
+
+@dataclass(frozen=True)
+class Around:
+    """The block around loops, for the lowering that they need."""
+
+    index: IndexLowering
+    type: tix.TensorType
+    buffers: Mapping[SSAValue, SSAValue]
+    strides: Strides
+    as_written: Set[Operation] = frozenset()
+    vectors: bool = True
+
+    def rows(self) -> RowLowering:
+        """The lowering of loops along rows."""
+        return self._made(RowLowering)
+
+    def elements(self, versions: bool) -> BodyLowering:
+        """The lowering of other loops, whose sums have `versions` where there are vectors."""
+        if not self.vectors:
+            return self._made(SegmentLowering)
+        return self._made(partial(LaneLowering, versions=versions))
+
+    def _made(self, lowering: Callable[..., L]) -> L:
+        own = self.index, self.type, self.buffers, self.strides
+        return lowering(*own, as_written=self.as_written)
+
+
+def loops_of(around: Around, nest: Nest) -> ParallelOp:
+    """The loops of a nest."""
+    members, loops = nest.members, nest.loops
+    # elements outside tiles are few: their sums need no versions
+    elements = around.elements(versions=not nest.tiles)
+    match loops:
+        case Blocks():
+            return tiled(elements, nest, _store)
+        case StreamBlocks(tile):
+            return stream_blocks(elements, members[0], tile)
+        case Streams(streams):
+            return streamed(elements, streams)
+        case Strips():
+            return strip_loops(around.rows(), members, loops)
+        case Rows():
+            return row_loops(around.rows(), members, loops)
+        case Columns():
+            return column_loops(around.rows(), members[0])
+        case Carried(recurrence):
+            return recurrence_loops(elements, members[0], recurrence)
+        case Pairs():
+            return pair_loops(elements, nest, loops)
+        case Bands():
+            return band_loops(elements, loops, _stage)
+        case Plain():
+            return _plain(elements, members[0])
+
+
+def _stage(at: BodyLowering, stage: Stage) -> ParallelOp:
+    """The loops of the elements that a definition has in a band."""
+    nest = carrying(Nest.of(stage.op, stage.blocking))
+    if isinstance(nest.loops, Streams):
+        near = [replace(stream, is_near=True) for stream in nest.loops.streams]
+        nest = replace(nest, loops=Streams(near))
+    return loops_of(Around(at.index, stage.op.type, at.buffers, at.strides), nest)
+
+
+def _store(at: BodyLowering, op: tix.DefineOp) -> None:
+    """An element of a definition."""
+    value = at.region(op.body)
+    place = at.index.linear([tix.Affine.of(v) for v in op.indices], at.strides[op.result, op.shape])
+    at.insert(memref.StoreOp.get(value, at.buffers[op.result], [place]))
+
+
+def _plain(outer: BodyLowering, op: tix.DefineOp) -> ParallelOp:
+    """One iteration per element."""
+    body = block_with([INDEX] * len(op.indices))
+    for new, old in zip(body.args, op.indices, strict=True):
+        new.name_hint = old.name_hint
+    limits = [outer.index.form(size) for size in op.shape]
+    inner = outer.inside(body)
+    inner.index.values.update(zip(op.indices, body.args, strict=True))
+    _store(inner, op)
+    return ParallelOp(limits, Region(body))
