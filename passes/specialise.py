@@ -24,8 +24,9 @@ bounds are numbers is a number too. Constraints without variables then hold or t
 that hold are left out, sums over no point are their identity, and a condition that is decided is
 the branch that it takes.
 
-Of other sizes it may be known what they are at least: `least="N=65"` leaves out `N >= 1`. What they
-are at most, the program then says: `tix.program @f most {N = 127}`.
+Of other sizes it may be known what they are at least and at most: `least="N=65"` leaves out
+`N >= 1`, and what is to be done where `N == 1`. What they are at most, the program then says:
+`tix.program @f most {N = 127}`.
 
 For arguments of such sizes the program means what it meant. On exit it has none of these sizes; a
 bounded program stays bounded.
@@ -43,7 +44,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, DerivedSizeAttr, TensorType, Variable
-from tadc.dialects.tix.affine import least_value
+from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.analysis.stage_checks import require_no_views
 from tadc.passes.index_sets.space import feasible
 from tadc.passes.rewriting.builder import Body, BodyBuilder
@@ -85,14 +86,16 @@ def specialise(
 
     Raises `PassFailedException` for a derived size that the other ones contradict.
     """
-    if not sizes and not most and not any(_always_holds(c, least) for c in _constraints(program)):
+    known = SizeBounds(None, least, most or {})
+    is_same = all(known.decided(c) is None for c in _constraints(program))
+    if is_same and not sizes and not most:
         return program
     require_no_views(program)
     numbers, derived = _substituted(program, sizes)
     arguments = [(n, _specialised(t, numbers), place) for n, t, place in arguments_of(program)]
     builder = ProgramBuilder(arguments)
     cloner = _Specialiser(BodyBuilder(builder.block, program.location))
-    cloner.least = least
+    cloner.known = known
     cloner.indices.update(numbers)
     cloner.values.update(zip(program.body.block.args, builder.block.args, strict=True))
     for op in program.definitions:
@@ -148,37 +151,33 @@ def _constraints(program: tix.ProgramOp) -> Iterator[Constraint]:
             yield from chain.from_iterable(op.condition)
 
 
-def _always_holds(constraint: Constraint, least: Mapping[str, int]) -> bool:
-    """True if a constraint on sizes alone holds wherever these are `least` or more."""
-    value = None if constraint.equality else least_value(constraint.form, least)
-    return value is not None and value >= 0
-
-
 class _Specialiser(Cloner):
     """Copies with numbers in the place of sizes, which it finds among its indices."""
 
-    least: Mapping[str, int] = EVERY_SIZE
+    known: SizeBounds
 
     def constraints(self, old: Sequence[Constraint]) -> list[Constraint]:
         """The constraints that are not true for all indices and all sizes that are left."""
-        left = [c for c in super().constraints(old) if not c.decided]
-        return [c for c in left if not _always_holds(c, self.least)]
+        return [c for c in super().constraints(old) if self.known.decided(c) is not True]
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         """Over no point, a reduction is its identity."""
-        if not feasible(self.constraints(op.constraints)):
+        if not self._may_hold(self.constraints(op.constraints)):
             return self.builder.constant(op.IDENTITY)
         return super().copy_reduction(op)
 
     def copy_if(self, op: tix.IfOp) -> SSAValue:
         """`A and true` is A, `A or false` is A; of what is decided one branch is left."""
         disjuncts = [self.constraints(disjunct) for disjunct in op.condition]
-        disjuncts = [disjunct for disjunct in disjuncts if feasible(disjunct)]
+        disjuncts = [disjunct for disjunct in disjuncts if self._may_hold(disjunct)]
         if not disjuncts:
             return self.inner(self.builder).copy_body(op.otherwise)
         if not all(disjuncts):
             return self.inner(self.builder).copy_body(op.then)
         return self.builder.choose(disjuncts, self._branch(op, 0), self._branch(op, 1))
+
+    def _may_hold(self, left: Sequence[Constraint]) -> bool:
+        return all(self.known.decided(c) is None for c in left) and feasible(left)
 
     def _branch(self, op: tix.IfOp, region: int) -> Body:
         return lambda e, _: self.inner(e).copy_body(op.regions[region])

@@ -4,8 +4,10 @@
 // RUN: tadc-opt %s -p 'specialise{sizes="N=M+8"}' | filecheck %s --check-prefix SHIFTED
 // RUN: tadc-opt %s -p 'specialise{sizes="M=0"}' | filecheck %s --check-prefix EMPTY
 // RUN: tadc-opt %s -p specialise | filecheck %s --check-prefix SAME
-// RUN: tadc-opt %s -p 'specialise{least="K=2","M=9","N=9"}' | filecheck %s --check-prefix SAME
+// RUN: tadc-opt %s -p 'specialise{least="K=2","M=1","N=9"}' | filecheck %s --check-prefix SAME
 // RUN: tadc-opt %s -p 'specialise{least="K=3"}' | filecheck %s --check-prefix LEAST
+// RUN: tadc-opt %s -p 'specialise{least="M=3"}' | filecheck %s --check-prefix NEVER
+// RUN: tadc-opt %s -p 'specialise{most="M=1"}' | filecheck %s --check-prefix NEVER
 // RUN: tadc-opt %s -p 'specialise{sizes="K=3" most="N=127"},specialise{sizes="M=2"}' | filecheck %s --check-prefix MOST
 // RUN: not tadc-opt %s -p 'specialise{sizes="N=9","R=5"}' 2>&1 | filecheck %s --check-prefix OTHER
 // RUN: not tadc-opt %s -p 'specialise{sizes="K"}' 2>&1 | filecheck %s --check-prefix BAD
@@ -93,6 +95,14 @@ tix.program @f sizes (#tix.size<R = min((N - 1) floordiv 2)>) (%w = "w" : !tix.t
 // LEAST: tix.sum (%k) in (%k >= 0, %k + 1 <= K, %k <= M + N) {
 // LEAST: tix.if ({{%[^ ]+}} >= M) or
 // LEAST: tix.if (M == 2) {
+
+// Nor is what is to be done on a condition that they never meet.
+// NEVER:      tix.define "e"
+// NEVER-NEXT: [[P:%.*]] = tix.prod
+// NEVER-NEXT:   tix.read
+// NEVER-NEXT:   tix.yield
+// NEVER-NEXT: }
+// NEVER-NEXT: tix.yield [[P]]
 
 // The program says how large sizes are at most, from then on.
 // MOST: tix.program @f sizes (#tix.size<R = min((N - 1) floordiv 2)>) most {N = 127} (%w = "w" : !tix.tensor<[3], f64>

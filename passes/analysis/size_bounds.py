@@ -13,7 +13,7 @@ from math import inf, prod
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Affine, DerivedSizeAttr
+from tadc.dialects.tix import Affine, Constraint, DerivedSizeAttr
 from tadc.dialects.tix.affine import factors_of
 
 Bounds = tuple[float, float]
@@ -59,6 +59,14 @@ class SizeBounds:
             ends = sorted(factor * end for end in bounds)
             low, high = low + ends[0], high + ends[1]
         return low, high
+
+    def decided(self, constraint: Constraint) -> bool | None:
+        """True if a constraint holds for all of these sizes and all indices, False if it does for
+        none; None where nothing tells."""
+        low, high = self.of(constraint.form)
+        if high < 0 or (constraint.equality and low > 0):
+            return False
+        return True if low >= 0 and (not constraint.equality or high <= 0) else None
 
     def _size(self, name: str) -> Bounds:
         factors = [self.known.get(factor, ANY_SIZE) for factor in factors_of(name)]
