@@ -6,7 +6,7 @@ of sums in these loops is said of them, but for segments and the joining of seve
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import inf, prod
 from typing import NamedTuple
 
@@ -135,10 +135,20 @@ def _most_terms(op: tix.ReductionOp) -> int:
     shifted = {v for r in windows for f in r.forms if _is_shifted(f, own) for v in f.indices}
     if not own <= shifted or _are_shared(windows, op):
         return MOST_TERMS_TO_UNROLL
-    if _are_in_short_rows(windows, op) or any(_is_shared(r, op) for r in reads):
+    if _are_in_short_rows(windows, op) or any(
+        all(_is_shared(r, op) for r in same) for same in _by_tensor(reads)
+    ):
         return MOST_TERMS_TO_UNROLL
-    shares = any(_are_shared([window], op) for window in windows)
+    shares = any(_are_shared(same, op) for same in _by_tensor(windows))
     return MOST_TERMS_OF_SHARED_WINDOW if shares else MOST_TERMS_OF_WINDOW
+
+
+def _by_tensor(reads: Sequence[tix.ReadOp]) -> Iterable[Sequence[tix.ReadOp]]:
+    """The reads of each tensor: those beyond its border are others than most elements have."""
+    found: dict[SSAValue, list[tix.ReadOp]] = {}
+    for read in reads:
+        found.setdefault(read.tensor, []).append(read)
+    return found.values()
 
 
 def _are_in_short_rows(windows: Sequence[tix.ReadOp], op: tix.ReductionOp) -> bool:
