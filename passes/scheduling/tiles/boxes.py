@@ -35,9 +35,12 @@ def box_around(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint]
         own = [c for c in varying if c.form[index]]
         sides = {c.form[index] > 0 for c in own}
         box = list(same)
-        for side in sides - {c.form[index] > 0 for c in same if _is_bound_of(index, c, op)}:
+        bounded = {c.form[index] > 0 for c in same if _is_bound_of(index, c, op)}
+        for side in sides:
             around = [c.substitute(extremes(c)) for c in own if (c.form[index] > 0) == side]
-            box += dict.fromkeys(c for c in around if not _varies(c, op))
+            wider = [*box, *dict.fromkeys(c for c in around if not _varies(c, op))]
+            if side not in bounded or (_is_short(index, wider) and not _is_short(index, box)):
+                box = wider
         is_full = _is_half(index, sides, box) or _is_nearly_full(index, own, op, box)
         is_long = not _is_short(index, box) and not (long and is_full)
         asked = bands and not _is_same_in_vectors(own, op)
@@ -81,17 +84,22 @@ def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, 
 
 
 def _is_short(index: SSAValue, box: Sequence[Constraint]) -> bool:
-    """True if numbers bound `index` to few values."""
-    length = constant_length(index, box)
+    """True if numbers, or sizes and numbers, bound `index` to few values."""
+    length = _length(index, [c.form for c in box if c.form.indices == [index]])
     return length is not None and length <= MOST_TERMS_OF_WINDOW
 
 
 def constant_length(index: SSAValue, box: Sequence[Constraint]) -> int | None:
     """The number of values that numbers leave an index; None if they do not bound it."""
-    numbers = [c.form for c in box if len(c.form.terms) == 1 and abs(c.form[index]) == 1]
-    low = [-form.constant for form in numbers if form[index] > 0]
-    high = [form.constant for form in numbers if form[index] < 0]
-    return min(high) - max(low) + 1 if low and high else None
+    return _length(index, [c.form for c in box if len(c.form.terms) == 1])
+
+
+def _length(index: SSAValue, forms: Sequence[Affine]) -> int | None:
+    """The number of values between bounds of an index, which are at least 0; None where that is no
+    number. Of `k - f >= 0` and `g - k >= 0` the sum is one less."""
+    own = [form for form in forms if abs(form[index]) == 1]
+    pairs = [low + high for low in own for high in own if low[index] > 0 > high[index]]
+    return min((width.constant + 1 for width in pairs if not width.terms), default=None)
 
 
 def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bool:
