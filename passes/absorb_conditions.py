@@ -53,6 +53,10 @@ beside that 0 does not count, not even if it is infinite. Conditions stay where 
 too many disjuncts, and in values that must round identically (`passes/analysis/rounding.py`);
 extrema stay whole, since ties are shared by all their terms.
 
+With `by_borders`, as code wants it, those that change near the ends of a long index, as boundaries
+do, are decided in all but a few points even so: these become sets of their own, in which conditions
+stay.
+
 On entry and exit no equation holds an own index of its reduction.
 """
 
@@ -112,24 +116,24 @@ class AbsorbConditionsPass(LocalPass):
         return absorb_conditions(program)
 
 
-def absorb_conditions(program: tix.ProgramOp) -> tix.ProgramOp:
+def absorb_conditions(program: tix.ProgramOp, by_borders: bool = False) -> tix.ProgramOp:
     """The program with conditions in index sets; itself where there are none."""
     budgets: dict[str, _Budget] = {}
     for _ in range(MOST_ROUNDS):
         if not _has_work(program):
             break
-        run = _Run(must_round_identically(program), budgets)
+        run = _Run(must_round_identically(program), budgets, by_borders)
         program = solve_index_kernels(_absorbed(program, run))
         if not run.changed:
             break
     return program
 
 
-def bounded_without_conditions(program: tix.ProgramOp) -> tix.ProgramOp:
+def bounded_without_conditions(program: tix.ProgramOp, by_borders: bool = False) -> tix.ProgramOp:
     """A bounded program with conditions in index sets, bounded again; itself without conditions."""
     if not _has_work(program):
         return program
-    return simplify_sums(infer_ranges(absorb_conditions(program)))
+    return simplify_sums(infer_ranges(absorb_conditions(program, by_borders)))
 
 
 def _has_work(program: tix.ProgramOp) -> bool:
@@ -173,6 +177,8 @@ class _Run:
     """The reductions that must round identically wherever they are computed: these stay whole."""
     budgets: dict[str, _Budget]
     """The budget of each definition, by label."""
+    by_borders: bool
+    """True if few points near ends leave where not all conditions can be decided."""
     changed: bool = False
 
 
@@ -296,7 +302,8 @@ class _Absorber(ContextCloner):
             cells = self._cells(cutter, values, MOST_CELLS)
             if cells is None:
                 most = self.budget.most_cells(cutter.size)
-                cells = cutter.cells_of_vanishing(values, most)
+                cells = cutter.cells_by_borders(values, most) if self.run.by_borders else None
+                cells = cells or cutter.cells_of_vanishing(values, most)
             parts.append((terms, cells))
         if len(groups) > 1:
             whole = [Term(tix.yielded(cutter.op.body))]

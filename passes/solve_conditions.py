@@ -10,12 +10,19 @@ So do bounds that leave a window of a long range, as `pad(w[p - 2 * i])` does of
 no such conditions any more (`absorb-conditions`). Those that leave many terms stay in programs as
 they are written: whether they become bounds or masks, `shape-loops` decides.
 
+A sum of few elements has no blocks in which a choice is a mask. One over all of a tensor with
+boundaries, as gradients by coefficients of stencils are, is cut near the ends, so that most of its
+terms have no choices:
+
+    s = sum over i in {0 <= i < N} of (x[N - 1] if i == 0 else x[i - 1]) * x[i]
+    s = sum over i in {1 <= i < N} of x[i - 1] * x[i]  +  x[N - 1] * x[0]
+
 On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -24,6 +31,7 @@ from xdsl.ir import Operation
 from tadc.dialects import tix
 from tadc.passes.absorb_conditions import bounded_without_conditions
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.cut_reductions import has_few_elements
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.programs import choose_definitions, reductions_around
 from tadc.passes.rewriting.written_sizes import parse_sizes
@@ -33,6 +41,10 @@ from tadc.passes.scheduling.tiles.tile_analysis import indices_of
 TIMES_AS_FEW = 4
 """The terms of a definition, as a multiple of those that conditions leave, from which on these are
 looked for: half of a square may be faster under masks."""
+
+
+FEWEST_TERMS_TO_CUT = 512
+"""The terms with choices from which on sums near the ends are worth their code."""
 
 
 @dataclass(frozen=True)
@@ -54,9 +66,13 @@ def solve_conditions(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.Pr
     def better(ways: Sequence[tix.DefineOp]) -> tix.DefineOp:
         given, solved = ways
         is_better = TIMES_AS_FEW * _terms(solved, sizes) <= _terms(given, sizes)
+        if not is_better and has_few_elements(given):
+            before, after = (_terms(op, sizes, _has_choices) for op in ways)
+            is_better = before >= FEWEST_TERMS_TO_CUT and TIMES_AS_FEW * after < before
         return solved if is_better else given
 
-    return choose_definitions([program, bounded_without_conditions(program)], better)
+    solved = bounded_without_conditions(program, by_borders=True)
+    return choose_definitions([program, solved], better)
 
 
 def _chooses_terms(op: Operation, sizes: Mapping[str, int]) -> bool:
@@ -73,7 +89,15 @@ def _chooses_terms(op: Operation, sizes: Mapping[str, int]) -> bool:
     )
 
 
-def _terms(op: tix.DefineOp, sizes: Mapping[str, int]) -> int:
-    """About how many terms all sums of an element have."""
-    reductions = [o for o in op.walk() if isinstance(o, tix.ReductionOp)]
+def _has_choices(op: tix.ReductionOp) -> bool:
+    return any(isinstance(o, tix.IfOp) for o in op.walk())
+
+
+def _terms(
+    op: tix.DefineOp,
+    sizes: Mapping[str, int],
+    counts: Callable[[tix.ReductionOp], bool] = lambda _: True,
+) -> int:
+    """About how many terms those sums of an element have that count."""
+    reductions = [o for o in op.walk() if isinstance(o, tix.ReductionOp) and counts(o)]
     return sum(prod(terms_of(o, sizes) for o in (r, *reductions_around(r))) for r in reductions)

@@ -26,9 +26,13 @@ from tadc.passes.index_sets.conditional_constants import (
 from tadc.passes.index_sets.context import ContextCloner
 from tadc.passes.index_sets.disjuncts import Disjunct, complement, disjoint
 from tadc.passes.index_sets.sets import quotient_constraints
+from tadc.passes.index_sets.space import implied_by
 
 MOST_CUTS = 32
 """The number of cuts on the way to the cells of one reduction."""
+
+WIDEST_BORDER = 16
+"""The number of values of an index in a border."""
 
 MOST_CANDIDATES = 16
 """The number of conditions among which the one to cut by next is chosen."""
@@ -76,6 +80,30 @@ class Cutter:
         """Cells, cut only where one side of a condition vanishes: others stay undecided."""
         cells = self._cut(values, most, only_vanishing=True)
         return [self.start] if cells is None else cells
+
+    def cells_by_borders(self, values: Sequence[SSAValue], most: int) -> list[Cell] | None:
+        """The inside of the set, where no condition changes that does so near an end of a long
+        index, and the borders, where others stay undecided. None where there are no borders, or
+        more cells than `most`."""
+        inside, borders = self.start, list[Cell]()
+        outcomes = ConditionalConstants(self.op.body, inside.known)
+        for condition in self.own_conditions(outcomes, values)[:MOST_CANDIDATES]:
+            sides = self._sides(inside, condition, values)
+            large = [side for side in sides if not self._is_border(side)]
+            if len(large) == 1:
+                borders += [side for side in sides if side is not large[0]]
+                inside = large[0]
+            if len(borders) >= most:
+                return None
+        return [inside, *borders] if borders else None
+
+    def _is_border(self, cell: Cell) -> bool:
+        """True if a cell has few of the values of an index, at an end that others are far from."""
+        whole = [*self.cloner.known, *self.start.domain]
+        ends = [c.form for c in self.start.domain if any(c.form[v] for v in self.op.indices)]
+        near = [Constraint(WIDEST_BORDER - 1 - distance) for distance in ends]
+        context = [*self.cloner.known, *cell.domain]
+        return any(implied_by(c, context) and not implied_by(c, whole) for c in near)
 
     def own_conditions(
         self, known: ConditionalConstants, values: Iterable[SSAValue]

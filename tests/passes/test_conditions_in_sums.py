@@ -15,6 +15,7 @@ import tadc
 from tadc.dialects import tix
 from tadc.passes.absorb_conditions import absorb_conditions, bounded_without_conditions
 from tadc.passes.shape_loops import shape_loops
+from tadc.passes.solve_conditions import solve_conditions
 from tadc.sizes import bind_sizes
 from tests.support.campaign import seeds
 from tests.support.derivations import (
@@ -292,3 +293,33 @@ def test_without_vectors_only_narrow_boxes_have_tests(name: str) -> None:
     assert any(isinstance(op, tix.IfOp) for op in total.walk()) == is_tested
     values = inputs_of(f, {"x": (length,), "w": (4,)})
     assert_close(interpret(shaped, values), interpret(f.program.op, values), 1e-13, name)
+
+
+BORDERS = {
+    "around": "x: f64[N]\nc: f64[]\ny[i in range(N)] = c * x[i] * (x[wrap(i + 2)] "
+    "- 8*x[wrap(i + 1)] + 8*x[wrap(i - 1)] - x[wrap(i - 2)])",
+    "two axes": "x: f64[N, N]\nc: f64[]\ny[i in range(N), j in range(N)] = c * x[wrap(i + 1), "
+    "wrap(j + 1)] * x[wrap(i - 1), wrap(j - 1)] * x[i, wrap(j + 1)]",
+}
+
+
+@pytest.mark.parametrize("name", BORDERS)
+def test_few_points_at_borders_are_apart_from_most(name: str) -> None:
+    """Too many conditions to decide all: the inside has none, and the result is the same where
+    there is no inside."""
+    f = tadc.compile(BORDERS[name])
+    given = f.derivative("c").program.op
+    solved = solve_conditions(given, {"N": 512})
+    assert solved is not given
+    assert any(not conditions_under(op) for op in solved.walk() if isinstance(op, tix.SumOp))
+    assert all(conditions_under(op) for op in given.walk() if isinstance(op, tix.SumOp))
+    for size in (5, 6, 9):
+        x = np.random.default_rng(size).standard_normal([size] * len(f.args[0].shape))
+        dy = np.cos(np.arange(x.size)).reshape(x.shape)
+        known: dict[str, np.ndarray] = {"x": x, "c": np.array(2.0), "dy": dy}
+        own = [known[t.name] for t in f.derivative("c").args]
+        assert_close(interpret(solved, own), interpret(given, own), 1e-12, name)
+
+
+def conditions_under(op: tix.SumOp) -> list[Operation]:
+    return [o for o in op.walk() if isinstance(o, tix.IfOp)]
