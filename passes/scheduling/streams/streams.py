@@ -45,9 +45,9 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
-from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, is_dear, weight
 from tadc.passes.analysis.index_uses import IndexUses
-from tadc.passes.rewriting.programs import type_of
+from tadc.passes.rewriting.programs import reductions_around, type_of
 from tadc.passes.scheduling.streams.masked_lanes import (
     UNDER_MASKS,
     is_there,
@@ -236,7 +236,9 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     """True for a condition on indices, and quotients that are the same for all columns, whose
     branches read neighbours alone, or choose likewise.
 
-    Lanes that are off do not touch these.
+    Lanes that are off do not touch these. Numbers are there anyway; those that are not are computed
+    lane by lane, at borders alone, unless a function might round otherwise there, or all that a
+    choice does is to leave a term of a window out.
     """
     own = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
     if any(not isinstance(v, BlockArgument) and column in uses.of(v) for v in own):
@@ -245,6 +247,11 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
         return False
     reads = [(o, is_there) for o in _body(op) if isinstance(o, tix.ReadOp)]
     reads += [(o, is_there_ahead) for o in reads_ahead(op)]
-    # vectors leave lanes out; numbers must be there anyway
+    leaves_out = any(reductions_around(op)) and tix.constant_value(tix.yielded(op.otherwise)) == 0
+    may_be_alone = not leaves_out and not any(map(is_dear, _body(op)))
+    # vectors leave lanes out
     steps = ((stride(o, column, uses), known, o) for o, known in reads)
-    return all(step in MASKED_STEPS or (step == 0 and known(o)) for step, known, o in steps)
+    return all(
+        step in MASKED_STEPS or (step == 0 and (may_be_alone or known(o)))
+        for step, known, o in steps
+    )

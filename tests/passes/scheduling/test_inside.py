@@ -15,6 +15,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Constraint, Variable
 from tadc.passes.scheduling.streams.inside import Inside, inside_of, ranges_of
 from tests.support.campaign import seeds
+from tests.support.long_calls import count_all_calls_as_long
 
 Values = Mapping[Variable, int]
 
@@ -124,3 +125,44 @@ def test_values_and_gradients_around_circles(name: str, size: int) -> None:
     expected, there = tadc.vjp(tadc.compile(source, target="interpret"), x)
     np.testing.assert_allclose(y, expected, rtol=1e-13, atol=1e-13)
     np.testing.assert_allclose(pullback(dy)[0], there(dy)[0], rtol=1e-13, atol=1e-13)
+
+
+SYMBOLIC = {
+    "product": "x: f64[N]\ny[i in range(N)] = x[wrap(i + 1)] * x[wrap(i - 1)]",
+    "far": "x: f64[N]\nc: f64[]\ny[i in range(N)] = c * x[i] * (x[wrap(i + 2)] "
+    "- 2*x[wrap(i + 1)] + 2*x[wrap(i - 1)] - x[wrap(i - 2)])",
+    "torus": "x: f64[N, M]\nc: f64[]\ny[i in range(N), j in range(M)] = c * x[wrap(i + 1), j] "
+    "* x[wrap(i - 1), j] * x[i, wrap(j + 1)] * x[i, wrap(j - 1)]",
+    "windows": "x: f64[N]\nw: f64[5]\n"
+    "y[i in range(N)] = sum[k](w[k] * x[clamp(i + k - 2)] * x[wrap(i - k)])",
+} | {
+    word: "x: f64[N, M]\nw: f64[3, 3]\ny[i in range(N), j in range(M)] = "
+    f"sum[a, b](w[a, b] * x[{word}(i + a - 1), {word}(j + b - 1)])"
+    for word in ("clamp", "reflect", "wrap")
+}
+
+
+@pytest.mark.parametrize("sizes", [(5, 7), (16, 5), (131, 40)])
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_values_and_gradients_at_borders_of_any_size(
+    name: str, sizes: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count_all_calls_as_long(monkeypatch)
+    f, plain = (tadc.compile(SYMBOLIC[name], target=t) for t in ("cpu", "interpret"))
+    rng = np.random.default_rng(0)
+    numbers = {"N": sizes[0], "M": sizes[1], 3: 3, 5: 5}
+    arguments = [rng.standard_normal([numbers[n] for n in t.shape]) for t in f.args]
+    y, pullback = tadc.vjp(f, *arguments)
+    expected, there = tadc.vjp(plain, *arguments)
+    np.testing.assert_allclose(y, expected, rtol=1e-12, atol=1e-12)
+    dy = rng.standard_normal(y.shape)
+    for own, other in zip(pullback(dy), there(dy), strict=True):
+        np.testing.assert_allclose(own, other, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_most_elements_at_borders_are_in_vectors(name: str) -> None:
+    f = tadc.compile(SYMBOLIC[name])
+    sizes = {n: 2048 for n in f.args[0].shape if isinstance(n, str)}
+    for text in (f.emit("plan", sizes), f.derivative("x").emit("plan", sizes)):
+        assert not re.search(r"^\w+\[.*\]: plain", text, re.MULTILINE), text

@@ -62,6 +62,8 @@ CASES = {
     "circles": "x: real[I, J]\ny[i in range(I), j in range(J)] = "
     "(x[i, J - 1] if j == 0 else x[i, j - 1]) * (x[I - 1, j] if i == 0 else x[i - 1, j]) "
     "- (x[i, j] if j == 1 and i == 2 else 2 * x[i, j])",
+    "far ends": "x: real[I]\ny[i in range(I)] = (x[2] * x[I - 3] if i == 0 else "
+    "(x[i + I - 2] if i < 2 else x[i - 2]) * x[i]) + (x[1] * 2 if i + 1 == I else 0)",
     "border": "x: real[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0",
 }
 SHAPES = {1: [(3,), (15,), (40003,)], 2: [(5, 3), (7, 19), (4, 333)], 3: [(2, 3, 50)]}
@@ -122,7 +124,7 @@ with pytest.MonkeyPatch.context() as patch:
                  "window of functions",
                  "halves", "thirds", "residues", "pieces", "pooling", "overlaps", "maxima",
                  "segments", "segments of pieces", "segments of windows", "cases",
-                 "residues of both", "circle", "circles"):
+                 "residues of both", "circle", "circles", "far ends"):
         f = tadc.compile(streams.CASES[name])
         for shape in streams.SHAPES[len(f.args[0].shape)]:
             assert_stays_inside(f, shape)
