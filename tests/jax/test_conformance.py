@@ -17,6 +17,7 @@ import jax
 from jax.test_util import check_grads
 
 import tadc.jax
+from tests.support.boundaries import BOUNDARIES, boundary
 from tests.support.campaign import CAMPAIGN, seeds
 from tests.support.jax_calls import assert_same
 from tests.support.paths import ROOT
@@ -90,6 +91,16 @@ def test_examples(name: str):
     check_batches(f, values, [n % 2 == 0 for n in range(len(values))])
     if CAMPAIGN:  # first derivatives are those in NumPy, which other tests compare with differences
         check_grads(tadc.jax.op(f), values, order=3, modes=["fwd", "rev"], rtol=1e-3)
+
+
+@pytest.mark.parametrize("name", BOUNDARIES)
+def test_boundaries(name: str):
+    source, values = boundary(name)
+    f = tadc.compile(source)
+    check_numbers(f, values)
+    if CAMPAIGN or name == "remainder":  # likewise
+        check_batches(f, values, [True] + [False] * (len(values) - 1))
+        check_grads(tadc.jax.op(f), values, order=2, modes=["fwd", "rev"], rtol=1e-3)
 
 
 def test_no_example_is_left_out():

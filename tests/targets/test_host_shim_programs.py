@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
+import numpy as np
 import pytest
 
+import tadc
 from tadc.runtime import nvrtc
 from tadc.runtime.cuda import CudaModule
 from tests.host_shim import host_shim
 from tests.host_shim.scheduled import has_nvrtc
+from tests.support.boundaries import BOUNDARIES, boundary
 from tests.support.campaign import seeds
 from tests.support.derivations import assert_close, interpret, random_case
 from tests.support.gpu import needs_gpu
@@ -22,6 +25,9 @@ CHUNK = 15
 EVERY = 10_000
 """From this seed on, programs hold all that the language has."""
 
+FIRST_BOUNDARY = 20_000
+"""The number of the first program that reads beyond borders."""
+
 
 @cache
 def derived(seed: int) -> GradientKernels:
@@ -29,6 +35,17 @@ def derived(seed: int) -> GradientKernels:
     derivative = case.function.derivative()
     expected = interpret(derivative.program.op, case.inputs)
     return gradient_kernels(seed, derivative, case.inputs, expected)
+
+
+@cache
+def at_boundary(name: str) -> GradientKernels:
+    source, values = boundary(name)
+    derivative = tadc.compile(source).derivative()
+    inputs = [*values, np.random.default_rng(1).standard_normal(values[0].shape)]
+    expected = interpret(derivative.program.op, inputs)
+    return gradient_kernels(
+        FIRST_BOUNDARY + [*BOUNDARIES].index(name), derivative, inputs, expected
+    )
 
 
 def text_of(programs: Sequence[GradientKernels]) -> str:
@@ -72,6 +89,14 @@ chunks = pytest.mark.parametrize(
 @chunks
 def test_derivatives_on_the_cpu(first: int) -> None:
     check_together(range(first, first + CHUNK), on_cpu)
+
+
+@host_shim.needs_compiler
+def test_derivatives_at_boundaries_on_the_cpu() -> None:
+    programs = [at_boundary(name) for name in BOUNDARIES]
+    kernels = on_cpu(programs)
+    for name, program in zip(BOUNDARIES, programs, strict=True):
+        assert_close(program.run(kernels), program.expected, 1e-9, name)
 
 
 @needs_gpu

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import tadc
+from tests.support.boundaries import BOUNDARIES, boundary
 from tests.support.campaign import CAMPAIGN, seeds
 from tests.support.random_programs import random_program
 from tests.torch.programs import (
@@ -39,6 +40,19 @@ def test_examples_pass_gradcheck(name: str) -> None:
         check_batched_forward_grad=True,
     )
     assert checked
+
+
+@pytest.mark.parametrize("name", BOUNDARIES)
+def test_boundaries_pass_gradcheck(name: str) -> None:
+    source, values = boundary(name)
+    f, tensors = op(source), [torch.from_numpy(v).requires_grad_() for v in values]
+    assert torch.autograd.gradcheck(f, tensors, check_forward_ad=CAMPAIGN, check_batched_grad=True)
+    if name in QUICK_BOUNDARIES or CAMPAIGN:
+        assert torch.autograd.gradgradcheck(f, tensors, fast_mode=True)
+
+
+QUICK_BOUNDARIES = ("remainder",)
+"""Boundaries whose second derivatives are compiled in a second or two."""
 
 
 QUICK = ("convolution", "coupled", "matmul")
