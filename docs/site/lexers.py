@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pygments.lexer import RegexLexer, bygroups
 from pygments.lexers.python import PythonLexer
 from pygments.lexers.special import TextLexer
-from pygments.token import Generic, Text
+from pygments.token import Generic, Text, Token
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 
 class TadLexer(PythonLexer):
-    """Programs of the language: Python's tokens."""
+    """Programs of the language: Python's tokens. Pages show mistakes, too, whose signs are text."""
 
     name = "tad"
     aliases: ClassVar[list[str]] = ["tad"]
+
+    def get_tokens_unprocessed(
+        self, text: str, stack: Iterable[str] = ("root",)
+    ) -> Iterator[tuple[int, Any, str]]:
+        for place, token, value in super().get_tokens_unprocessed(text, stack):
+            yield place, Text if token is Token.Error else token, value
 
 
 class MlirLexer(TextLexer):

@@ -62,3 +62,11 @@ def test_what_commands_print_has_no_colours():
         (Text, "# the program\n"),
         (Text, "y[i]: plain  # 1.3 times\n"),
     ]
+
+
+@pytest.mark.parametrize("mistake", ["y[i] = !x[i]\n", "y[i] = x[i] ? 1 : 0\n", "y = x − 2\n"])
+def test_mistakes_have_colours_too(mistake: str):
+    from pygments.token import Error, Name
+
+    tokens = [*site("lexers")["TadLexer"]().get_tokens(mistake)]
+    assert (Name, "x") in tokens and all(kind is not Error for kind, _ in tokens)
