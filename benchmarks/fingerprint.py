@@ -36,6 +36,8 @@ from tadc.sizes import NUMBERS
 
 KEPT = Path(__file__).parent / "fingerprints.txt"
 
+BY_NAME = {w.name: w for w in ALL}
+
 DIGITS = 16
 """The digits of a hash that are kept."""
 
@@ -108,11 +110,8 @@ def hashes_of(workload: Workload, folder: Path | None = None) -> Hashes:
 
 
 def _hashes_by_name(name: str, folder: Path | None) -> Hashes:
-    """What `hashes_of` finds: workloads hold functions, which no process can be sent."""
+    """The hashes of a workload by its name: it holds functions, which no process can be sent."""
     return hashes_of(BY_NAME[name], folder)
-
-
-BY_NAME = {w.name: w for w in ALL}
 
 
 def kept() -> Hashes:
@@ -137,6 +136,7 @@ def changed(hashes: Hashes) -> list[str]:
 
 
 def main() -> None:
+    """Print the programs whose text has changed; the exit code is 1 where there are some."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -21,7 +21,7 @@ WHILE = 0.2
 
 
 def test_a_fork_waits_for_an_import(monkeypatch: pytest.MonkeyPatch):
-    """It waits from the search for the module on, which a child would not see the end of."""
+    """A fork waits from the search for a module on, whose end a child would not see."""
     searched, over = threading.Event(), list[bool]()
 
     class SlowFinder(MetaPathFinder):

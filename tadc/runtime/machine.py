@@ -158,7 +158,7 @@ def _of_level(level: str) -> Machine:
 
 
 def level_machine(level: str, cpu: str | None = None) -> Machine:
-    """A level, by the name that LLVM has for it or by another one."""
+    """The machine of a level, by the name that LLVM has for it or by another one."""
     name, features, bits = LEVELS[level]
     cpu = cpu or name
     flags = ",".join([*(f"+{f}" for f in features), TUNING])
