@@ -12,6 +12,7 @@ from tadc.passes.differentiate import DifferentiatePass
 from tadc.support.ir_text import context
 from tests.support.campaign import seeds
 from tests.support.derivations import interpret, program_of
+from tests.support.special_values import assert_same
 
 RANGES = (
     *("range(i)", "range(i + 1, N)", "range(max(0, i - 2), i)", "range(2*i, N)"),
@@ -46,12 +47,6 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], special: float) ->
     """Small integers, of which a share is NaN or infinite."""
     found = rng.integers(-2, 3, shape).astype(float)
     return np.where(rng.random(shape) < special, rng.choice([np.nan, np.inf]), found)
-
-
-def assert_same(found: np.ndarray, expected: np.ndarray) -> None:
-    """Compare finite elements; an infinity may become NaN, as terms are reordered."""
-    expected = np.where(np.isfinite(expected), expected, np.nan)
-    np.testing.assert_allclose(np.where(np.isfinite(found), found, np.nan), expected, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")

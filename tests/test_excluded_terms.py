@@ -14,6 +14,7 @@ import pytest
 
 import tadc
 from tests.support.campaign import seeds
+from tests.support.special_values import assert_same
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -79,12 +80,6 @@ def numbers(rng: np.random.Generator, shape: tuple[int, ...], share: float) -> n
     """Small integers, of which a share is NaN or infinite."""
     found = rng.integers(-2, 3, shape).astype(float)
     return np.where(rng.random(shape) < share, rng.choice([np.nan, np.inf, -np.inf], shape), found)
-
-
-def assert_same(found: np.ndarray, expected: np.ndarray) -> None:
-    """Compare finite elements; an infinity may become NaN, as terms are reordered."""
-    expected = np.where(np.isfinite(expected), expected, np.nan)
-    np.testing.assert_allclose(np.where(np.isfinite(found), found, np.nan), expected, atol=1e-9)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
