@@ -21,9 +21,10 @@ from tadc.dialects.tix.affine import SizeValues
 from tadc.passes.cutting.cut import Cut, Places, definitions_read, first_readers
 from tadc.passes.index_sets.sets import boxed_indices
 from tadc.passes.rewriting.programs import reads_of
-from tadc.passes.scheduling.blocking import FEWEST_ELEMENTS_OF_ROW, MOST_TERMS_OF_STRIP
+from tadc.passes.scheduling.blocking import FEWEST_ELEMENTS_OF_ROW
 from tadc.passes.scheduling.rows.piece_sums import ROWS_OF_PIECE
 from tadc.passes.scheduling.rows.row_forms import LONGEST_ROW, long_reductions
+from tadc.passes.scheduling.rows.strips import MOST_TERMS_OF_STRIP
 
 FEWEST_ROWS = 2 * ROWS_OF_PIECE
 """The length of the shortest index that is cut."""

@@ -11,6 +11,7 @@ Modules
 - `step_order`: the order of nests, and of calls of their functions
 - `plan_checks`: whether all that a plan reads is computed before, and where it is read
 - `blocking`: the loops of one definition: in tiles, as a stream, or plain
+- `extents`: how many elements and terms a definition has at the sizes that are planned for
 - `small_parts`: which definitions are so short that compiling counts more than running
 - `fusion`: which definitions share the loops of tiles
 - `joined_bodies`: definitions as one, in which sums over the same points are one operation

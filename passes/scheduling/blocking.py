@@ -10,19 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from math import prod
 
 from tadc.dialects import tix
-from tadc.dialects.tix.affine import SizeValues
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.costs.tile_cost import Sizes, length_of
+from tadc.passes.scheduling.extents import UNKNOWN, Extents, extents_of
 from tadc.passes.scheduling.recurrences import is_recurrence
-from tadc.passes.scheduling.rows.piece_sums import piece_sum_of
-from tadc.passes.scheduling.rows.row_forms import MOST_BYTES_BESIDE, ROWS_BESIDE, long_reductions
+from tadc.passes.scheduling.rows.jammed_rows import has_rows_of_terms
+from tadc.passes.scheduling.rows.row_forms import long_reductions
 from tadc.passes.scheduling.scans import is_scanned
 from tadc.passes.scheduling.streams.streams import Stream, is_window, stream_of
 from tadc.passes.scheduling.tiles.tile import Tile
-from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element, rows_share
+from tadc.passes.scheduling.tiles.tile_analysis import rows_share
 from tadc.passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
 
 
@@ -35,34 +34,15 @@ class Blocking:
     stream: Stream | None = None
     alone: bool = False
     """True if neighbours share no rows with it: a plan by hand says so, or its rows are short."""
-    in_strips: bool = False
-    """True if neighbours may share strips with it: a near cache has room for one."""
-    is_near: bool = False
-    """True if a near cache has room for a row of its terms."""
-    beside: int = 1
-    """The rows of terms that go side by side at most."""
-    is_far: bool = False
-    """True if no near cache has room for the result."""
-    row: int | None = None
-    """The elements of a row of the result; None where sizes do not tell."""
+    in_bands: bool = False
+    """True if a plan by hand asks for bands, whatever the size of the result is."""
+    extents: Extents = UNKNOWN
 
 
 PLAIN = Blocking()
 
 FEWEST_ELEMENTS_OF_ROW = 16
 """The length of the shortest rows that are computed together: a vector of f32."""
-
-MOST_TERMS_OF_STRIP = 2048
-"""Terms of the longest sums in strips: of four vectors of 64 bytes for each, a strip has 512 KB."""
-
-FEWEST_BYTES_OF_FAR = 3 << 18
-"""Bytes of the smallest results that leave the near caches until others read them."""
-
-MOST_TERMS_OF_ROW = 1 << 16
-"""Terms of the longest sums whose row stays in a near cache: 256 KB of f32."""
-
-FEWEST_ROWS_BESIDE = 64
-"""Rows that there are at least, for threads to share."""
 
 ChooseBlocking = Callable[[tix.DefineOp], Blocking]
 
@@ -89,61 +69,11 @@ def chosen_blocking(op: tix.DefineOp, choose: ChooseTiles, example: Sizes) -> Bl
 
     Windows with borders are streams, too, where the rows of tiles would share nothing.
     """
-    tiles, terms = choose(op), _most_terms(op, example)
-    found = Blocking(
-        in_strips=terms <= MOST_TERMS_OF_STRIP,
-        is_near=terms <= MOST_TERMS_OF_ROW,
-        beside=_beside(op, terms, example),
-        is_far=_is_far(op, example),
-        row=_row(op, example),
-    )
+    tiles, found = choose(op), Blocking(extents=extents_of(op, example))
     if tiles and (tiles[0].in_stream or rows_share(op, tiles[0]) or not is_window(op, example)):
         return replace(found, tiles=tiles)
     alone = is_recurrence(op) or _has_short_rows(op, example)
     return replace(found, stream=stream_of(op, example), alone=alone)
-
-
-def _beside(op: tix.DefineOp, terms: float, example: Sizes) -> int:
-    """The rows of so many terms, or else of the elements of the result, that go side by side."""
-    count, has_terms = _elements(op, example), _has_long_terms(op)
-    length = terms if has_terms else _row(op, example) or 1
-    is_short = length * bytes_of_element(op.type) <= MOST_BYTES_BESIDE
-    fewest = FEWEST_ROWS_BESIDE * (1 if has_terms else length)
-    return ROWS_BESIDE if is_short and (count is None or count >= fewest) else 1
-
-
-def _has_long_terms(op: tix.DefineOp) -> bool:
-    """True if a row is one of terms: of a reduction that is neither unrolled nor over rows."""
-    return bool(long_reductions(op)) and not piece_sum_of(op)
-
-
-def _is_far(op: tix.DefineOp, example: Sizes) -> bool:
-    """True if a result has so many bytes for these sizes, or for unknown ones."""
-    count = _elements(op, example)
-    return count is None or count * bytes_of_element(op.type) >= FEWEST_BYTES_OF_FAR
-
-
-def _elements(op: tix.DefineOp, example: Sizes) -> int | None:
-    """The elements of the result for these sizes; None where they do not tell."""
-    known = SizeValues(example)
-    if any(name not in known for size in op.type.shape for name in size.sizes):
-        return None
-    return prod(max(0, size.evaluate(known)) for size in op.type.shape)
-
-
-def _row(op: tix.DefineOp, example: Sizes) -> int | None:
-    """The elements of a row of the result for these sizes."""
-    known, last = SizeValues(example), op.type.shape[-1:]
-    if not last or any(name not in known for name in last[0].sizes):
-        return None
-    return last[0].evaluate(known)
-
-
-def _most_terms(op: tix.DefineOp, example: Sizes) -> float:
-    """The number of terms of the longest reduction."""
-    reductions = (o for o in op.walk() if isinstance(o, tix.ReductionOp))
-    counts = (prod(length_of(o, v, example) for v in o.indices) for o in reductions)
-    return max(counts, default=0)
 
 
 def _has_short_rows(op: tix.DefineOp, example: Sizes) -> bool:
@@ -153,7 +83,7 @@ def _has_short_rows(op: tix.DefineOp, example: Sizes) -> bool:
     """
     if is_scanned(op):
         return False
-    reductions = long_reductions(op) if _has_long_terms(op) else []
+    reductions = long_reductions(op) if has_rows_of_terms(op) else []
     lengths = [length_of(o, o.indices[-1], example) for o in reductions]
     if not reductions and op.indices:
         last = op.shape[-1]

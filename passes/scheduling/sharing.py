@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Sequence, Set
 from dataclasses import replace
+from functools import cache
 from itertools import groupby
 
 from xdsl.ir import Operation
@@ -79,21 +80,8 @@ def _nests(
     exact = {op for op in counts if as_written & {*op.walk()}}
     fixed = repeated | exact | called
     alone = fixed | _with_pieces(counts)
-    plain = {op for op in counts if as_written & {*rounding_reductions(op)}}
-    wide, far = repeated | plain, set[tix.DefineOp]()
-    beside = dict[tix.DefineOp, int]()
-
-    def blocking(op: tix.DefineOp) -> Blocking:
-        found = choose(op)
-        if found.alone:
-            plain.add(op)
-        if found.alone or not found.in_strips:
-            wide.add(op)
-        if not found.is_near:
-            far.add(op)
-        beside[op] = found.beside
-        return replace(found, tiles=[t for t in found.tiles if _keeps_order(t, as_written)])
-
+    blocking = _in_order_of_terms(choose, as_written)
+    plain = {op for op in counts if as_written & {*rounding_reductions(op)} or blocking(op).alone}
     runs: list[list[Nest]] = []
     for is_first, run in groupby(members, lambda m: m.op is m.first):
         ops = [m.op for m in run]
@@ -102,10 +90,22 @@ def _nests(
             continue
         walks = _walks(ops, fixed, choose)
         found = nests(ops, alone, blocking, walks, exact)
-        found = strips_shared(rows_shared(found, repeated, plain, far, beside), wide)
+        found = rows_shared(found, repeated, plain, blocking)
+        found = strips_shared(found, repeated | plain, blocking)
         runs.append(found)
     found = streams_together(bands_shared(runs, fixed, blocking), fixed | plain)
     return [nest if as_written & {*nest.body.walk()} else carrying(nest) for nest in found]
+
+
+def _in_order_of_terms(choose: ChooseBlocking, as_written: Set[Operation]) -> ChooseBlocking:
+    """The blockings that `choose` gives, without tiles that reorder terms that are `as_written`."""
+
+    @cache
+    def blocking(op: tix.DefineOp) -> Blocking:
+        found = choose(op)
+        return replace(found, tiles=[t for t in found.tiles if _keeps_order(t, as_written)])
+
+    return blocking
 
 
 def _walks(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from tadc.passes.scheduling import blocking
 from tadc.passes.scheduling.bands import band_layout, bands, slides
 from tadc.runtime import plan_record, size_class
 
@@ -26,7 +25,7 @@ def make_bands_small(patch: pytest.MonkeyPatch, room: int) -> None:
     """Calls of any size have bands, and many, of so many bytes, which slide by a few planes."""
     count_all_calls_as_long(patch)
     cut_all_steps(patch)
-    patch.setattr(blocking, "FEWEST_BYTES_OF_FAR", 0)
+    patch.setattr(bands, "FEWEST_BYTES_OF_STAGE", 0)
     patch.setattr(band_layout, "BYTES_OF_BANDS", room)
     patch.setattr(band_layout, "FEWEST_COLUMNS", 4)
     patch.setattr(bands, "FEWEST_COLUMNS", 4)

@@ -52,10 +52,14 @@ from tadc.passes.scheduling.bands.band_windows import most_terms
 from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
 from tadc.passes.scheduling.nest import Nest
 from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element
 
 MOST_STAGES = 4
 """Definitions in a row that share bands at most: the first ones reach over the windows of all
 others."""
+
+FEWEST_BYTES_OF_STAGE = 3 << 18
+"""Bytes of the smallest results that leave the near caches until others read them."""
 
 GROUPS_AHEAD = 16
 """The groups behind one among which others are looked for that may share its bands."""
@@ -148,7 +152,7 @@ class _Sharing:
             all(_is_free(nest, self.alone) for nest in nests)
             and all(map(has_few_terms, stages))
             and any(layouts_of(_ops(_in_order(nests))))
-            and all(self.choose(op).is_far for op in stages)
+            and all(_leaves_caches(op, self.choose(op)) for op in stages)
             and not any(self.choose(op).alone for op in ops)
             and not any(_has_short_rows(self.choose(op)) for op in stages)
         )
@@ -196,9 +200,17 @@ def _results(nests: Sequence[Nest]) -> set[SSAValue]:
     return {op.result for nest in nests for op in nest.members}
 
 
+def _leaves_caches(op: tix.DefineOp, blocking: Blocking) -> bool:
+    """True if a result is, or may be, so large that it leaves the caches until others read it."""
+    count = blocking.extents.elements
+    is_large = count is None or count * bytes_of_element(op.type) >= FEWEST_BYTES_OF_STAGE
+    return is_large or blocking.in_bands
+
+
 def _has_short_rows(blocking: Blocking) -> bool:
     """True if rows are known to have no room for the blocks of a stage, whose sizes are not."""
-    return blocking.row is not None and blocking.row < FEWEST_COLUMNS
+    row = blocking.extents.row
+    return row is not None and row < FEWEST_COLUMNS
 
 
 def _is_free(nest: Nest, alone: Collection[tix.DefineOp]) -> bool:

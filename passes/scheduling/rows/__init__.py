@@ -3,6 +3,7 @@
 - `neighbours`: values that elements share with their neighbours
 - `rows`: which neighbours are computed row by row
 - `strips`: which neighbours are computed strip by strip, in strips of columns
+- `jammed_rows`: how many rows are computed at the same time
 - `row_forms`: what has a form in the vectors of a row
 - `row_parts`: parts of definitions that run along a row in one loop
 - `row_places`: places of rows and strips in memory

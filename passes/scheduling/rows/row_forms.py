@@ -16,13 +16,6 @@ from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.tiles.sum_lengths import is_short
 from tadc.passes.scheduling.tiles.tile_analysis import stride
 
-ROWS_BESIDE = 4
-"""Rows that go side by side: each hides what others wait for."""
-
-MOST_BYTES_BESIDE = 512
-"""Bytes of the longest rows that go side by side. Longer ones wait for the end of a reduction but
-rarely, and four of them are no order in which a processor loads ahead from memory."""
-
 LONGEST_ROW = 1 << 14
 """Elements of the longest row: with a row of each of several tensors, 64 KB of f32, a near cache
 keeps the sums of a piece."""

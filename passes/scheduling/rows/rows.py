@@ -34,12 +34,17 @@ from tadc.dialects.tix import Affine
 from tadc.once import cached_property
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.blocking import ChooseBlocking
+from tadc.passes.scheduling.extents import Extents
 from tadc.passes.scheduling.nest import Columns, Nest, Rows
+from tadc.passes.scheduling.rows.jammed_rows import (
+    MOST_BYTES_JAMMED,
+    ROWS_JAMMED,
+    rows_jammed,
+)
 from tadc.passes.scheduling.rows.piece_sums import PieceSum, piece_sum_of
 from tadc.passes.scheduling.rows.row_forms import (
     LONGEST_ROW,
-    MOST_BYTES_BESIDE,
-    ROWS_BESIDE,
     long_reductions,
     run_along,
 )
@@ -50,6 +55,9 @@ from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element
 
 MOST_MEMBERS = 16
 """The definitions that share rows at most."""
+
+MOST_TERMS_OF_ROW = 1 << 16
+"""Terms of the longest sums whose row stays in a near cache: 256 KB of f32."""
 
 MOST_GROUPS_ASKED = 8
 """The nests, or groups of them that share rows, among which a definition looks for one to join."""
@@ -72,22 +80,21 @@ def rows_shared(
     nests: Sequence[Nest],
     alone: Collection[tix.DefineOp],
     plain: Collection[tix.DefineOp],
-    far: Collection[tix.DefineOp],
-    beside: Mapping[tix.DefineOp, int],
+    choose: ChooseBlocking,
 ) -> list[Nest]:
     """The given nests in order, where some share rows and scans carry totals.
 
-    Those in `alone` share nothing, those in `plain` stay as they are, and those in `far` share only
-    rows that lie in one piece of memory. `beside` says how many rows go side by side at most.
+    Those in `alone` share nothing, and those in `plain` stay as they are. What `choose` gives tells
+    how long rows are.
     """
     groups: list[_Group] = []
     for nest in nests:
         in_blocks = any(tile.column_index in nest.body.indices for tile in nest.tiles)
-        is_free = len(nest.members) == 1 and nest.body not in plain
+        is_free = len(nest.members) == 1 and nest.members[0] not in plain
         is_free &= not in_blocks or piece_sum_of(nest.body) is not None
         if is_free and column_scans(nest.body, IndexUses()):
             nest, is_free = replace(nest, loops=Columns()), False
-        member = _member_of(nest, far, beside) if is_free else None
+        member = _member_of(nest, choose) if is_free else None
         group = None if member is None or nest.body in alone else _group_for(member, groups, alone)
         if group is None:
             groups.append(_Group([nest], [member] if member else []))
@@ -111,13 +118,11 @@ def _group_for(
     return None
 
 
-def _member_of(
-    nest: Nest, far: Collection[tix.DefineOp], beside: Mapping[tix.DefineOp, int]
-) -> _Member | None:
+def _member_of(nest: Nest, choose: ChooseBlocking) -> _Member | None:
     """The definition of a nest, if it may share rows."""
     if not nest.body.indices:
         return None
-    member = _Member(nest.body, nest.body in far, beside.get(nest.body, 1))
+    member = _Member(nest.body, choose(nest.body).extents)
     return member if member.has_rows else None
 
 
@@ -161,12 +166,12 @@ def _joined(group: _Group) -> list[Nest]:
     ops = [m.op for m in members]
     found = Rows(shared, *places_of(ops, numbers), pieces, along=parts_along(ops, shared, pieces))
     long = [m for m in members if not m.is_number(shared) and not m.piece]
-    if any(m.reductions for m in members) and all(_goes_beside(m, shared) for m in members):
+    if any(m.reductions for m in members) and all(_can_be_jammed(m, shared) for m in members):
         found = replace(
             found,
-            height=min(m.beside for m in [*long, *(m for m in members if m.piece)]),
+            height=min(m.jammed for m in [*long, *(m for m in members if m.piece)]),
             lengths=_lengths(long[0], shared),
-            longest=MOST_BYTES_BESIDE // bytes_of_element(ops[0].type),
+            longest=MOST_BYTES_JAMMED // bytes_of_element(ops[0].type),
         )
     return [Nest.apart(ops, found)]
 
@@ -187,15 +192,15 @@ def _sums_alone(pieces: Sequence[PieceSum], nests: Sequence[Nest]) -> list[Nest]
         *places_of(ops, len(first.rows)),
         pieces,
         along=parts_along(ops, {}, pieces),
-        height=ROWS_BESIDE if len(pieces) > 1 else 1,
+        height=ROWS_JAMMED if len(pieces) > 1 else 1,
         lengths=[shape[v] for v in first.inside],
         longest=LONGEST_ROW,
     )
     return [Nest.apart(ops, rows)]
 
 
-def _goes_beside(member: _Member, shared: Shared) -> bool:
-    """True if rows of a member can go side by side: their loops have the same bounds."""
+def _can_be_jammed(member: _Member, shared: Shared) -> bool:
+    """True if rows of a member can be jammed: their loops have the same bounds."""
     if member.piece:
         return True
     own = shared[member.op]
@@ -215,10 +220,10 @@ def _lengths(member: _Member, shared: Shared) -> Sequence[Affine]:
 class _Member:
     """A definition that may share rows, and its analyses."""
 
-    def __init__(self, op: tix.DefineOp, is_far: bool, beside: int):
+    def __init__(self, op: tix.DefineOp, extents: Extents):
         self.op = op
-        self.is_far = is_far
-        self.beside = beside
+        self.is_far = extents.terms > MOST_TERMS_OF_ROW
+        self.jammed = rows_jammed(op, extents)
         self.uses = IndexUses()
         self.piece = piece_sum_of(op)
         self.scans = () if self.piece else row_scans(op, self.uses)

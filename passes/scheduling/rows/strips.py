@@ -24,19 +24,29 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.scheduling.blocking import ChooseBlocking
 from tadc.passes.scheduling.nest import Nest, Strips
 from tadc.passes.scheduling.rows.row_forms import long_reductions, run_along
 from tadc.passes.scheduling.rows.row_places import places_of
 from tadc.passes.scheduling.rows.rows import MOST_MEMBERS, Shared, are_apart
 from tadc.passes.scheduling.scans import is_scanned
 
+MOST_TERMS_OF_STRIP = 2048
+"""Terms of the longest sums in strips: of four vectors of 64 bytes for each, a strip has 512 KB."""
 
-def strips_shared(nests: Sequence[Nest], alone: Collection[tix.DefineOp]) -> list[Nest]:
-    """The given nests in order, where neighbours share strips; those in `alone` share nothing."""
+
+def strips_shared(
+    nests: Sequence[Nest], alone: Collection[tix.DefineOp], choose: ChooseBlocking
+) -> list[Nest]:
+    """The given nests in order, where neighbours share strips; those in `alone` share nothing.
+
+    What `choose` gives tells how many terms a strip has.
+    """
     found: list[Nest] = []
     group: list[Nest] = []
     for nest in nests:
         is_free = not {*nest.members} & {*alone} and _may_share(nest)
+        is_free = is_free and choose(nest.body).extents.terms <= MOST_TERMS_OF_STRIP
         if is_free and group and _shared([*group, nest]):
             group.append(nest)
             continue

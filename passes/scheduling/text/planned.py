@@ -74,7 +74,7 @@ def planned(plan: LoopPlan, program: tix.ProgramOp, choose: ChooseBlocking) -> C
                 return replace(choose(op), tiles=())
             if entry.kind.text == "in":
                 blocking_of(entry, op, names)
-                return replace(choose(op), is_far=True)
+                return replace(choose(op), in_bands=True)
             return replace(blocking_of(entry, op, names), alone=True)
         except PlanFailure:
             return choose(op)

@@ -15,9 +15,8 @@ from tadc.function import Function
 from tadc.passes import cut_sums
 from tadc.passes.cutting import row_cuts
 from tadc.passes.schedule import schedule
-from tadc.passes.scheduling import blocking
 from tadc.passes.scheduling.blocking import blocking_chooser
-from tadc.passes.scheduling.rows import piece_sums
+from tadc.passes.scheduling.rows import jammed_rows, piece_sums
 from tadc.passes.set_precision import set_precision
 from tests.support.campaign import CAMPAIGN, in_turn, seeds
 from tests.support.long_calls import count_all_calls_as_long
@@ -166,9 +165,9 @@ def arguments(f: Function, shape: tuple[int, ...], dtype: str) -> list[np.ndarra
 
 
 @pytest.fixture
-def rows_beside(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Rows go side by side, however few there are."""
-    monkeypatch.setattr(blocking, "FEWEST_ROWS_BESIDE", 0)
+def jammed_rows_of_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are jammed, however few there are."""
+    monkeypatch.setattr(jammed_rows, "FEWEST_ROWS", 0)
 
 
 @pytest.mark.parametrize(("name", "dtype"), in_turn(CASES, ["f4", "f8"]))
@@ -176,7 +175,7 @@ def test_rows_agree_with_the_interpreter(name: str, dtype: str):
     check_rows(name, dtype)
 
 
-@pytest.mark.usefixtures("rows_beside")
+@pytest.mark.usefixtures("jammed_rows_of_few")
 @pytest.mark.parametrize(("name", "dtype"), in_turn(CASES, ["f8", "f4"]))
 def test_rows_side_by_side_agree_with_the_interpreter(name: str, dtype: str):
     check_rows(name, dtype)
@@ -345,7 +344,7 @@ LAYOUTS = (("i", "j", "i, j"), ("c", "n, i", "n, c, i"), ("n", "c, i", "n, c, i"
 @pytest.mark.parametrize("seed", seeds(20, of=800))
 def test_random_programs_agree_with_the_interpreter(seed: int, monkeypatch: pytest.MonkeyPatch):
     random = Random(seed)
-    monkeypatch.setattr(blocking, "FEWEST_ROWS_BESIDE", random.choice([0, 64]))
+    monkeypatch.setattr(jammed_rows, "FEWEST_ROWS", random.choice([0, 64]))
     kept, reduced, every = LAYOUTS[seed % len(LAYOUTS)]
     f = tadc.compile(random_chain(random, kept, reduced, every, columns=seed % 2 == 1))
     shape = [random.randrange(1, 9) for _ in every.split(", ")]
