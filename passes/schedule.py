@@ -203,7 +203,7 @@ class _FunctionMaker:
         index = IndexLowering(block, nest.members[0].location, self.known)
         index.values.update(zip(sizes, block.args[len(tensors) :], strict=True))
         buffers = dict[SSAValue, SSAValue](zip(tensors, block.args, strict=False))
-        self._fill(index, nest, buffers, _strides(index, nest, strides))
+        self._fill(index, nest, buffers, _strides(index, nest, strides), strides.keys())
         first = nest.written[0]
         function = func.FuncOp(
             kernel_name(first.label.data), ([a.type for a in block.args], []), Region(block)
@@ -231,12 +231,14 @@ class _FunctionMaker:
         nest: Nest,
         buffers: dict[SSAValue, SSAValue],
         strides: Strides,
+        strided: Set[SSAValue],
     ) -> None:
         """Fill the block of a function, whose lowering is given."""
         if isinstance(nest.loops, Rows):
             buffers.update((own, buffers[host]) for own, host in nest.loops.hosts.items())
         made = nest.members[0].type
-        around = Around(index, made, buffers, strides, self.as_written, self.vectors)
+        own = index, made, buffers, strides
+        around = Around(*own, self.as_written, strided, self.vectors)
         index.block.add_op(loops_of(around, nest))
         index.block.add_op(make(func.ReturnOp))
 

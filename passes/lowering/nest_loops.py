@@ -60,6 +60,7 @@ class Around:
     buffers: Mapping[SSAValue, SSAValue]
     strides: Strides
     as_written: Set[Operation] = frozenset()
+    strided: Set[SSAValue] = frozenset()
     vectors: bool = True
 
     def rows(self) -> RowLowering:
@@ -74,7 +75,7 @@ class Around:
 
     def _made(self, lowering: Callable[..., L]) -> L:
         own = self.index, self.type, self.buffers, self.strides
-        return lowering(*own, as_written=self.as_written)
+        return lowering(*own, as_written=self.as_written, strided=self.strided)
 
 
 def loops_of(around: Around, nest: Nest) -> ParallelOp:
@@ -111,7 +112,9 @@ def _stage(at: BodyLowering, stage: Stage) -> ParallelOp:
     if isinstance(nest.loops, Streams):
         near = [replace(stream, is_near=True) for stream in nest.loops.streams]
         nest = replace(nest, loops=Streams(near))
-    return loops_of(Around(at.index, stage.op.type, at.buffers, at.strides), nest)
+    return loops_of(
+        Around(at.index, stage.op.type, at.buffers, at.strides, strided=at.strided), nest
+    )
 
 
 def _store(at: BodyLowering, op: tix.DefineOp) -> None:

@@ -56,7 +56,8 @@ def fill_panel(
     """A value of a sum for all its terms, or those of a chunk, side by side along columns."""
     indices = [v for v in hoisted.indices if chunk is None or v in chunk.inside(op)]
     ranges = [(v, *_range(op, v, chunk)) for v in indices]
-    run = [v for v in run_of(hoisted, op, at.tile.column_index, at.uses) if v in indices]
+    found = run_of(hoisted, op, at.tile.column_index, at.uses, at.strided)
+    run = [v for v in found if v in indices]
     filling = _Filling(op, hoisted.value, chunk, run)
     terms = prod(length for _, _, length in ranges)
     rows = terms if filling.has_whole_squares(at.lanes) else terms + at.lanes - 1

@@ -71,6 +71,7 @@ class LanesLowering(LaneTests):
             at.strides,
             at.scalars,
             at.as_written,
+            at.strided,
         )
         self.tile = tile
         self.uses = uses

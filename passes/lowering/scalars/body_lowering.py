@@ -33,9 +33,10 @@ class BodyLowering(ScalarLowering):
     """Emits the scalars of one block of a body.
 
     `buffers` belong to the tensors that it reads, and `strides` to these in the shapes in which it
-    sees them; `scalars` holds the values that are emitted so far, and the operations in
-    `as_written` keep their order, without fused products. `ranges` holds first values, and values
-    behind the last, of indices that run over a part of their range here.
+    sees them; rows of those that are `strided` may lie apart. `scalars` holds the values that are
+    emitted so far, and the operations in `as_written` keep their order, without fused products.
+    `ranges` holds first values, and values behind the last, of indices that run over a part of
+    their range here.
     """
 
     def __init__(
@@ -46,12 +47,14 @@ class BodyLowering(ScalarLowering):
         strides: Strides,
         scalars: Mapping[SSAValue, SSAValue] | None = None,
         as_written: Set[Operation] = frozenset(),
+        strided: Set[SSAValue] = frozenset(),
     ):
         super().__init__(index, f64 if isinstance(type.element, Float64Type) else f32)
         self.buffers = buffers
         self.strides = strides
         self.scalars = dict(scalars or {})
         self.as_written = as_written
+        self.strided = strided
         self.ranges: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
 
     def inside(self, block: Block) -> Self:

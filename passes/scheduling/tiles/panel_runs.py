@@ -10,6 +10,8 @@ lie side by side. Runs in sum[j, u, v](y[i, j, u, v] * w[j, c, u, v]) have the n
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
@@ -23,10 +25,17 @@ FEWEST_TERMS_OF_RUN = 4
 
 
 def run_of(
-    panel: Hoisted, op: tix.ReductionOp, column: SSAValue, uses: IndexUses
+    panel: Hoisted,
+    op: tix.ReductionOp,
+    column: SSAValue,
+    uses: IndexUses,
+    strided: Collection[SSAValue] = (),
 ) -> tuple[SSAValue, ...]:
     """The indices of a sum that run through elements side by side, the last ones of a panel; none
-    where vectors of its columns can be loaded."""
+    where vectors of its columns can be loaded.
+
+    Of `strided` tensors rows may lie apart: runs end with their rows.
+    """
     read = panel.value.owner
     if not isinstance(read, tix.ReadOp) or not is_slow(stride(read, column, uses)):
         return ()
@@ -36,6 +45,8 @@ def run_of(
     terms: int | None = 1
     for index in reversed(panel.indices):
         if terms is None or stride(read, index, uses) != terms:
+            break
+        if read.tensor in strided and any(form[index] for form in read.forms[:-1]):
             break
         run.insert(0, index)
         found = constant_range(op, index)

@@ -75,3 +75,19 @@ def test_panels_hold_what_the_sum_reads(chunks: str, read: str, dtype: str) -> N
         expected = np.einsum("cik,jck->ij", windows, w)
         y = f(x, w if read[0] == "j" else np.ascontiguousarray(np.swapaxes(w, 0, 1)))
         np.testing.assert_allclose(y, expected, rtol=0, atol=1e-4)
+
+
+@pytest.mark.parametrize("taps", [3, 5])
+def test_panels_of_views_hold_what_the_sum_reads(
+    taps: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows of a view lie apart: a run of them all would read what lies between them."""
+    monkeypatch.setattr("tadc.runtime.arguments.FEWEST_BYTES_NOT_COPIED", 0)
+    rng = np.random.default_rng(taps)
+    f = tadc.compile(
+        "x: f64[C, I]\nw: f64[J, C, K]\ny[i in range(13), j] = sum[c, k](x[c, i + k] * w[j, c, k])"
+    )
+    x, room = rng.normal(size=(6, 12 + taps)), rng.normal(size=(48, 9, taps + 2))
+    w = room[:45, 1:7, 1 : taps + 1]
+    windows = np.stack([x[:, k : k + 13] for k in range(taps)], -1)
+    np.testing.assert_allclose(f(x, w), np.einsum("cik,jck->ij", windows, w), atol=1e-9)
