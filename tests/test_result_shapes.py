@@ -53,6 +53,7 @@ def test_shapes_are_any_sequences_of_whole_numbers() -> None:
         (CONV, [(3,)], ArgumentError, "1 shapes for 2 arguments"),
         (CONV, [(3,), (9.0,)], ArgumentError, "these are no shapes"),
         (CONV, [3, (9,)], ArgumentError, "these are no shapes"),
+        (CONV, None, ArgumentError, "these are no shapes"),
         (CONV, [(3,), (9, 1)], ArgumentError, "1:22: the argument x has rank 2, not 1"),
         (CONV, [(3,), (-9,)], SizeError, "1:22: dimension 0 of x is -9"),
         ("x: f64[N]\ny: f64[N + 1]\nz[i] = x[i] * y[i + 1]", [(3,), (3,)], SizeError, "N . 1 = 4"),

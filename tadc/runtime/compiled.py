@@ -139,7 +139,7 @@ class Compiled:
 
 def check_precision(precision: str) -> None:
     """Raise `ArgumentError` for what is no precision."""
-    if precision not in ("f32", "f64"):
+    if str(precision) not in ("f32", "f64"):
         raise ArgumentError(f"a precision is f32 or f64, not {precision!r}")
 
 

@@ -85,12 +85,12 @@ def bind_shapes(
     names: Sequence[str], shapes: Sequence[Sequence[Size]], integers: Integers
 ) -> dict[str, tuple[Size, ...]]:
     """The shapes of the arguments of these names; raises `ArgumentError` for what is no shape."""
-    if len(shapes) != len(names):
-        raise ArgumentError(
-            f"{len(shapes)} shapes for {len(names)} arguments",
-            hint=f"the arguments are {', '.join(names) or 'none'}",
-        )
     try:
+        if len(shapes) != len(names):
+            raise ArgumentError(
+                f"{len(shapes)} shapes for {len(names)} arguments",
+                hint=f"the arguments are {', '.join(names) or 'none'}",
+            )
         found = [tuple(map(index, s) if integers is NUMBERS else s) for s in shapes]
     except TypeError as error:
         hint = "a shape is a tuple of whole numbers, as that of an array"

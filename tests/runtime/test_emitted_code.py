@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -97,3 +99,6 @@ def test_sizes_that_no_call_has_are_refused():
         f.emit("llvm", {"N": -1, "M": 2})
     with pytest.raises(ArgumentError, match="a precision is f32 or f64"):
         f.emit("llvm", precision="f16")
+    no_precision: Any = np.ones(2)
+    with pytest.raises(ArgumentError, match="a precision is f32 or f64"):
+        f.plan([(3,), (3,)], no_precision)
