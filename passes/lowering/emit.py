@@ -8,7 +8,9 @@ from functools import reduce
 from xdsl.dialects import arith, memref
 from xdsl.ir import Block, SSAValue
 
+from tadc.dialects import tix
 from tadc.dialects.quick import INDEX, block_with, constant_integer
+from tadc.dialects.tix import Affine
 from tadc.passes.lowering import operations
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 
@@ -210,3 +212,10 @@ def load(at: BodyLowering, source: SSAValue, position: SSAValue) -> SSAValue:
 
 def store(at: BodyLowering, value: SSAValue, target: SSAValue, position: SSAValue) -> None:
     at.insert(operations.store(value, target, position))
+
+
+def store_element(at: BodyLowering, op: tix.DefineOp) -> None:
+    """Compute the element of a definition at the values that its indices have, and store it."""
+    value = at.region(op.body)
+    place = at.index.linear([Affine.of(v) for v in op.indices], at.strides[op.result, op.shape])
+    store(at, value, at.buffers[op.result], place)

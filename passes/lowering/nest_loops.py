@@ -1,8 +1,9 @@
 """Loops of a nest: for each kind of them the emitter that has it.
 
-    Blocks    tile_loops        Rows      row_loops       Carried   recurrence_loops
-    Streams   stream_loops      Strips    strip_loops     Pairs     pair_loops
-    ...       stream_blocks     Columns   column_scans    Bands     band_loops
+    Plain     emit_tree         Streams   stream_loops      Carried   recurrence_loops
+    Strips    emit_tree         ...       stream_blocks     Pairs     pair_loops
+    Blocks    tile_loops        Rows      row_loops         Bands     band_loops
+                                Columns   column_scans
 
 A stage of bands has loops of its own in each of them.
 """
@@ -14,25 +15,24 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from xdsl.dialects import memref
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
-from tadc.dialects.quick import INDEX, block_with
 from tadc.passes.lowering.band_loops import band_loops
 from tadc.passes.lowering.blocks.tile_loops import tiled
+from tadc.passes.lowering.emit import store_element
 from tadc.passes.lowering.pair_loops import pair_loops
 from tadc.passes.lowering.rows.column_scans import column_loops
 from tadc.passes.lowering.rows.recurrence_loops import recurrence_loops
 from tadc.passes.lowering.rows.row_loops import RowLowering, row_loops
-from tadc.passes.lowering.rows.strip_loops import strip_loops
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering, Strides
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 from tadc.passes.lowering.scalars.lane_sums import LaneLowering
 from tadc.passes.lowering.scalars.segments import SegmentLowering
 from tadc.passes.lowering.streams.stream_blocks import stream_blocks
 from tadc.passes.lowering.streams.stream_loops import streamed
+from tadc.passes.lowering.tree.emit_tree import emit_tree
 from tadc.passes.scheduling.bands.band_stages import Bands, Stage
 from tadc.passes.scheduling.nest import (
     Blocks,
@@ -47,6 +47,8 @@ from tadc.passes.scheduling.nest import (
     carrying,
 )
 from tadc.passes.scheduling.pairs import Pairs
+from tadc.passes.scheduling.recipes.elementwise import elementwise
+from tadc.passes.scheduling.recipes.strips import strips
 
 L = TypeVar("L", bound=BodyLowering)
 
@@ -85,13 +87,13 @@ def loops_of(around: Around, nest: Nest) -> ParallelOp:
     elements = around.elements(versions=not nest.tiles)
     match loops:
         case Blocks():
-            return tiled(elements, nest, _store)
+            return tiled(elements, nest, store_element)
         case StreamBlocks(tile):
             return stream_blocks(elements, members[0], tile)
         case Streams(streams):
             return streamed(elements, streams)
         case Strips():
-            return strip_loops(around.rows(), members, loops)
+            return emit_tree(around.rows(), strips(members, loops))
         case Rows():
             return row_loops(around.rows(), members, loops)
         case Columns():
@@ -103,7 +105,7 @@ def loops_of(around: Around, nest: Nest) -> ParallelOp:
         case Bands():
             return band_loops(elements, loops, _stage)
         case Plain():
-            return _plain(elements, members[0])
+            return emit_tree(elements, elementwise(members[0]))
 
 
 def _stage(at: BodyLowering, stage: Stage) -> ParallelOp:
@@ -115,22 +117,3 @@ def _stage(at: BodyLowering, stage: Stage) -> ParallelOp:
     return loops_of(
         Around(at.index, stage.op.type, at.buffers, at.strides, strided=at.strided), nest
     )
-
-
-def _store(at: BodyLowering, op: tix.DefineOp) -> None:
-    """An element of a definition."""
-    value = at.region(op.body)
-    place = at.index.linear([tix.Affine.of(v) for v in op.indices], at.strides[op.result, op.shape])
-    at.insert(memref.StoreOp.get(value, at.buffers[op.result], [place]))
-
-
-def _plain(outer: BodyLowering, op: tix.DefineOp) -> ParallelOp:
-    """One iteration per element."""
-    body = block_with([INDEX] * len(op.indices))
-    for new, old in zip(body.args, op.indices, strict=True):
-        new.name_hint = old.name_hint
-    limits = [outer.index.form(size) for size in op.shape]
-    inner = outer.inside(body)
-    inner.index.values.update(zip(op.indices, body.args, strict=True))
-    _store(inner, op)
-    return ParallelOp(limits, Region(body))

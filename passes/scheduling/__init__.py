@@ -26,6 +26,8 @@ Modules
 
 The packages
 ------------
+- `tree`: loops as data
+- `recipes`: how definitions become trees of loops
 - `tiles`: register blocks: which are possible, and which one is taken
 - `streams`: rows that are written in one go: with borders, quotients, or past the caches
 - `rows`: neighbours that are computed row by row, or strip by strip

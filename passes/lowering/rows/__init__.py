@@ -1,10 +1,9 @@
-"""Definitions that share rows or strips, and sums over the rows of a piece.
+"""Definitions that share rows, and sums over the rows of a piece.
 
 - `row_loops`: definitions row by row, some rows side by side
 - `part_loops`: a loop along rows, for all parts of definitions that share it
 - `row_group`: numbers of rows side by side
 - `piece_loops`: sums over the rows of a piece
-- `strip_loops`: definitions strip by strip
 - `column_scans`: scans along another index than that of lanes
 - `lane_loops`: loops over the vectors of a row
 - `row_lanes`: values of a row in the lanes of vectors

@@ -19,11 +19,13 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from itertools import combinations
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
-from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.rewriting.programs import definition_around, reads_of, reductions_around
 from tadc.passes.scheduling.blocking import ChooseBlocking
 from tadc.passes.scheduling.nest import Nest, Strips
 from tadc.passes.scheduling.rows.row_forms import long_reductions, run_along
@@ -93,7 +95,24 @@ def _may_share(nest: Nest) -> bool:
         return False
     column, reductions = op.indices[-1], long_reductions(op)
     others = [o for o in op.walk() if o is not op and o not in reductions]
-    return run_along(others, column, uses) and all(_has_lanes(r, column) for r in reductions)
+    return run_along(others, column, uses) and all(
+        _has_lanes(r, column) and _may_run_ahead(r) for r in reductions
+    )
+
+
+def _may_run_ahead(op: tix.ReductionOp) -> bool:
+    """True if a reduction reads what is there, whatever choices by indices around it are made."""
+    if not any(isinstance(o, tix.IfOp) for o in _operations_around(op)):
+        return True
+    outer = (c for around in reductions_around(op) for c in around.constraints)
+    return stays_inside(op, [*index_set(definition_around(op)), *outer])
+
+
+def _operations_around(op: Operation) -> Iterator[Operation]:
+    parent = op.parent_op()
+    while parent is not None:
+        yield parent
+        parent = parent.parent_op()
 
 
 def _has_lanes(op: tix.ReductionOp, column: SSAValue) -> bool:

@@ -1,0 +1,244 @@
+"""Emits the tree of loops: one walk for all recipes.
+
+Parallel loops stand at the root, and become one parallel loop over several indices. Inside, each
+node is emitted in a scope: the block at hand, with what is known there.
+
+    parallel n                        loops.parallel (%n, %part) {
+      parallel p by 64                  the columns of the part: [64 part, 64 part + 64)
+        vector p by 64 in 16            points: four vectors of 16
+          for p by 64 mask              scf.for: all four, and then one after the other, masked
+            ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from xdsl.ir import Region, SSAValue
+
+from tadc.dialects import tix
+from tadc.dialects.loops import ParallelOp
+from tadc.dialects.quick import INDEX, block_with
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.size_bounds import ANY_SIZE
+from tadc.passes.lowering.emit import (
+    carrying_loop,
+    loop,
+    quotient,
+    rounded_up,
+    smaller,
+    store_element,
+)
+from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors
+from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.scalars.segments import Segments, add_segment, whole_sum
+from tadc.passes.lowering.tree.points import Kept, Points
+from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.tree.nodes import (
+    Add,
+    Axis,
+    Begin,
+    For,
+    Mark,
+    Node,
+    Seq,
+    Store,
+    Tail,
+    nodes_in,
+)
+
+Part = tuple[SSAValue, SSAValue]
+"""The first value of a part of a range, and the one behind its last."""
+
+
+def emit_tree(outer: BodyLowering, tree: Node) -> ParallelOp:
+    """The parallel loop of a tree, with all else inside."""
+    loops: list[For] = []
+    while isinstance(tree, For) and tree.mark is Mark.PARALLEL:
+        loops.append(tree)
+        tree = tree.body
+    limits = [_iterations(outer, around) for around in loops]
+    body = block_with([INDEX] * len(loops))
+    at = outer.inside(body)
+    parts: dict[Axis, Part] = {}
+    for around, number in zip(loops, body.args, strict=True):
+        number.name_hint = around.axis.hint
+        if around.step == 1:
+            at.index.values.update(dict.fromkeys(around.axis.indices, number))
+        else:
+            parts[around.axis] = _part(at, around, number)
+    _Scope(at, parts).emit(tree)
+    return ParallelOp(limits, Region(body))
+
+
+def _iterations(at: BodyLowering, around: For) -> SSAValue:
+    """The iterations of a parallel loop."""
+    size = at.index.form(_size(around.axis))
+    if around.step == 1:
+        return size
+    width = at.index.constant(around.step)
+    return quotient(at, rounded_up(at, size, width), width)
+
+
+def _part(at: BodyLowering, around: For, number: SSAValue) -> Part:
+    """The part of a range that an iteration has."""
+    width = at.index.constant(around.step)
+    low = at.index.mul(number, width)
+    return low, smaller(at, at.index.add(low, width), at.index.form(_size(around.axis)))
+
+
+def _size(axis: Axis) -> tix.Affine:
+    assert axis.size is not None, "terms have no size, but bounds"
+    return axis.size
+
+
+@dataclass(frozen=True)
+class _Scope:
+    """Emits nodes into a block, with what is known there."""
+
+    at: BodyLowering
+    parts: Mapping[Axis, Part]
+    """The parts of ranges that loops around leave."""
+    vector: For | None = None
+    """The loop whose values are in the lanes of vectors."""
+    count: int = 0
+    """The vectors that there are here."""
+    kept: Kept = field(default_factory=Kept)
+    points: dict[tix.DefineOp, Points] = field(default_factory=dict["tix.DefineOp", Points])
+    """The points of definitions in this block."""
+    fixed: frozenset[SSAValue] = frozenset()
+    """The indices of terms to which loops over segments have given values."""
+
+    def emit(self, node: Node) -> None:
+        """Emit a node and all that is inside it."""
+        match node:
+            case Seq(parts):
+                for part in parts:
+                    self.emit(part)
+            case For(mark=Mark.VECTOR):
+                replace(self, vector=node).emit(node.body)
+            case For(tail=Tail.MASK):
+                self._masked(node)
+            case For(axis=Axis(terms_of=tix.ReductionOp() as op)):
+                self._terms(node, op)
+            case For():
+                self._elements(node)
+            case Begin(op):
+                self._points_of(definition_around(op)).begin(op)
+            case Add(op):
+                self._points_of(definition_around(op)).add_term(op)
+            case Store(op) if self.vector is None:
+                store_element(self.at, op)
+            case Store(op, is_stored, is_kept):
+                self._points_of(op).store(is_stored, is_kept)
+
+    def _points_of(self, op: tix.DefineOp) -> Points:
+        """The points of a definition in this block."""
+        if op not in self.points:
+            assert self.vector is not None and isinstance(self.at, RowLanes)
+            around = self.vector
+            index = around.axis.index_in(op.indices)
+            assert index is not None
+            self.at.index.values[index] = self.at.index.values[around.axis.indices[0]]
+            tile = Tile(None, index, 1, around.step, around.lanes)
+            self.points[op] = Points(self.at, op, tile, self.count, self.kept)
+        return self.points[op]
+
+    # --- loops ---
+
+    def _masked(self, node: For) -> None:
+        """A loop over vectors, in whole steps, then under masks."""
+        around = self.vector
+        assert around is not None
+        assert isinstance(self.at, KnownNumbers)
+        index, first = node.axis.indices[0], _first_definition(node)
+        tile = Tile(None, index, 1, around.step, around.lanes)
+        start = RowLanes(self.at, first, tile, IndexUses())
+
+        def emit(inner: RowLanes, count: int, _: Lanes) -> Lanes:
+            replace(self, at=inner, count=count, kept={}, points={}).emit(node.body)
+            return ()
+
+        over_vectors(start, index, (*self.parts[node.axis], ANY_SIZE), (), emit)
+
+    def _elements(self, node: For) -> None:
+        """A loop over an index of results; what does not change in it is computed before."""
+        (index,) = node.axis.indices
+        op = _first_definition(node)
+        points = self._points_of(op)
+        inside = [n.axis.indices[0] for n in nodes_in(node) if isinstance(n, For)]
+        if index is next(v for v in op.indices if v in inside):
+            points.hoist(inside)
+
+        def one(inner: BodyLowering, k: SSAValue) -> None:
+            assert isinstance(inner, Points)
+            inner.index.values[index] = k
+            replace(self, points={op: inner}).emit(node.body)
+
+        size = points.index.form(_size(node.axis))
+        loop(points, points.index.constant(0), size, index.name_hint, one)
+
+    def _terms(self, node: For, op: tix.ReductionOp) -> None:
+        """A loop over terms, in segments where there may be many: the outermost one of them."""
+        points = self._points_of(definition_around(op))
+        if node.axis.indices[0] is not op.indices[0]:
+            return self._loop_over_terms(node, op, points)
+        start = points.accumulators[op]
+        segments = Segments.of(points, op, op.indices)
+        if segments is None:
+            self._loop_over_terms(node, op, points)
+            return points.end(op)
+        count = len(start)
+
+        def fill(inner: BodyLowering, own: Sequence[SSAValue], carried: Lanes) -> Lanes:
+            assert isinstance(inner, Points)
+            totals, errors = carried[:count], carried[count:]
+            inner.accumulators[op] = start
+            fixed = self.fixed | {v for v in op.indices if v not in own}
+            self._with(inner, fixed)._loop_over_terms(node, op, inner)
+            added = zip(totals, errors, inner.accumulators[op], strict=True)
+            pairs = [add_segment(inner, *part) for part in added]
+            return [*(total for total, _ in pairs), *(error for _, error in pairs)]
+
+        carried = segments.emit(points, [*start, *start], fill)
+        pairs = zip(carried[:count], carried[count:], strict=True)
+        points.accumulators[op] = [whole_sum(points, total, error) for total, error in pairs]
+        points.end(op)
+
+    def _loop_over_terms(self, node: For, op: tix.ReductionOp, points: Points) -> None:
+        """A loop over terms that carries the accumulators; none over an index that has a value."""
+        (index,) = node.axis.indices
+        if index in self.fixed:
+            return self.emit(node.body)
+
+        def one(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
+            assert isinstance(inner, Points)
+            inner.index.values[index] = k
+            inner.accumulators[op] = carried
+            self._with(inner, self.fixed).emit(node.body)
+            return inner.accumulators[op]
+
+        low, high = points.bounds(op, op.indices[op.indices.index(index) :])
+        step, start = points.index.constant(1), points.accumulators[op]
+        found = carrying_loop(points, low, high, step, index.name_hint, start, one)
+        points.accumulators[op] = found
+
+    def _with(self, points: Points, fixed: frozenset[SSAValue]) -> _Scope:
+        """The scope of a block inside, in which a definition has these points."""
+        return replace(self, points={points.op: points}, fixed=fixed)
+
+
+def _first_definition(node: Node) -> tix.DefineOp:
+    """The definition of the first statement in a node."""
+    for inner in nodes_in(node):
+        match inner:
+            case Begin(op) | Add(op):
+                return definition_around(op)
+            case Store(op):
+                return op
+            case _:
+                pass
+    raise AssertionError("a loop without statements")

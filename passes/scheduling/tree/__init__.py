@@ -1,0 +1,7 @@
+"""The tree of loops: what runs in which order, as data.
+
+`passes/scheduling/recipes` make trees, and `passes/lowering/tree` emits their code.
+
+- `nodes`: loops, accumulators and elements, and the ways in which a loop ends
+- `text`: the tree, printed and read
+"""

@@ -1,0 +1,140 @@
+"""Nodes of the tree of loops.
+
+    m[n, p] = max[c](x[n, c, p])                parallel n
+    y[n, c, p] = exp(x[n, c, p] - m[n, p])        parallel p by 64
+                                                    vector p by 64 in 16
+                                                      for p by 64 mask
+                                                        begin max m.1[c]
+                                                        for c
+                                                          add m.1
+                                                        keep and store m
+                                                        for c_1
+                                                          store y
+
+A loop runs over the range of its axis, or over the part of it that a loop around leaves: so
+`parallel p by 64` makes parts of 64 values, and `for p` goes over one of them (strip-mining).
+
+**What is jammed stands outside.** Loops marked `VECTOR` or `JAM` are around what they are jammed
+into: each statement inside runs at all of their values before the next one does. A sum over rows of
+vectors is `vector j { begin; for k { add }; store }`, with an accumulator for each vector.
+
+Trees are immutable, and know nothing of how code is emitted: `passes/scheduling/recipes` make them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from xdsl.ir import SSAValue
+
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+
+
+class Mark(Enum):
+    """The way in which the iterations of a loop run."""
+
+    SERIAL = "for"
+    PARALLEL = "parallel"
+    """In any order, by any thread."""
+    VECTOR = "vector"
+    """Jammed, in the lanes of vectors."""
+
+
+class Tail(Enum):
+    """The end of a loop whose range is no multiple of its step."""
+
+    PARTIAL = ""
+    """The last iteration has the values that are left."""
+    MASK = "mask"
+    """Whole steps first, then single vectors, the last of which leaves lanes out."""
+
+
+@dataclass(frozen=True, eq=False)
+class Axis:
+    """The index that a loop runs over, or one of each definition that shares the loop."""
+
+    indices: Sequence[SSAValue]
+    size: Affine | None = None
+    """The number of values of an index of results; terms have the bounds of their reduction."""
+    terms_of: tix.ReductionOp | None = None
+    """The reduction whose index it is."""
+
+    @property
+    def hint(self) -> str | None:
+        """The name of its first index."""
+        return self.indices[0].name_hint
+
+    def index_in(self, own: Sequence[SSAValue]) -> SSAValue | None:
+        """The one among these indices that the loop gives values; None where it is none of them."""
+        return next((v for v in self.indices if v in own), None)
+
+
+@dataclass(frozen=True, eq=False)
+class For:
+    """A loop over an axis."""
+
+    axis: Axis
+    body: Node
+    mark: Mark = Mark.SERIAL
+    step: int = 1
+    tail: Tail = Tail.PARTIAL
+    lanes: int = 1
+    """The elements of each vector."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seq:
+    """Nodes that run one after the other."""
+
+    parts: Sequence[Node]
+
+
+@dataclass(frozen=True, eq=False)
+class Begin:
+    """Accumulators of a reduction, one at each point, without terms yet."""
+
+    of: tix.ReductionOp
+
+
+@dataclass(frozen=True, eq=False)
+class Add:
+    """A term of a reduction, added to its accumulators."""
+
+    of: tix.ReductionOp
+
+
+@dataclass(frozen=True, eq=False)
+class Store:
+    """The elements of a definition at all points."""
+
+    of: tix.DefineOp
+    is_stored: bool = True
+    """True if they are stored in the memory of its tensor."""
+    is_kept: bool = False
+    """True if they are kept in registers, where later statements of the same points read them."""
+
+
+Node = For | Seq | Begin | Add | Store
+
+
+def nodes_in(node: Node) -> Iterator[Node]:
+    """The node with all nodes inside it, in the order in which they run."""
+    yield node
+    match node:
+        case Seq(parts):
+            for part in parts:
+                yield from nodes_in(part)
+        case For():
+            yield from nodes_in(node.body)
+        case _:
+            pass
+
+
+def nested(axes: Sequence[Axis], body: Node, mark: Mark = Mark.SERIAL) -> Node:
+    """Loops over these axes, the first one outermost."""
+    for axis in reversed(axes):
+        body = For(axis, body, mark)
+    return body

@@ -1,0 +1,101 @@
+"""The tree of loops as text, a line for each node.
+
+    m[n, p], y[n, c_1, p]:                        the definitions, with the names of their loops
+      parallel n
+        parallel p by 64
+          vector p by 64 in 16
+            for p by 64 mask
+              begin max m.1[c]                    the first reduction of m
+              for c
+                add m.1
+              keep and store m
+              for c_1
+                store y
+
+Each loop has a name of its own; definitions that share it have different indices of this name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import SSAValue
+
+from tadc.dialects import tix
+from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.scheduling.tree.nodes import (
+    Add,
+    Axis,
+    Begin,
+    For,
+    Mark,
+    Node,
+    Seq,
+    Store,
+    nodes_in,
+)
+
+
+def tree_text(tree: Node) -> str:
+    """The lines of a tree."""
+    names = _Names()
+    for node in nodes_in(tree):
+        if isinstance(node, For):
+            names.give(node.axis)
+    members = dict.fromkeys(node.of for node in nodes_in(tree) if isinstance(node, Store))
+    heads = (f"{op.label.data}{names.listed(op.indices)}" for op in members)
+    return "\n".join([f"{', '.join(heads)}:", *(f"  {line}" for line in _lines(tree, names))])
+
+
+def _lines(node: Node, names: _Names) -> Iterator[str]:
+    match node:
+        case Seq(parts):
+            for part in parts:
+                yield from _lines(part, names)
+        case For():
+            yield _loop(node, names)
+            yield from (f"  {line}" for line in _lines(node.body, names))
+        case Begin(op):
+            yield f"begin {op.name.removeprefix('tix.')} {_number(op)}{names.listed(op.indices)}"
+        case Add(op):
+            yield f"add {_number(op)}"
+        case Store(op, is_stored, is_kept):
+            verbs = [*(["keep"] if is_kept else []), *(["store"] if is_stored else [])]
+            yield f"{' and '.join(verbs)} {op.label.data}"
+
+
+def _loop(node: For, names: _Names) -> str:
+    words = [node.mark.value, names.of[node.axis.indices[0]]]
+    if node.step > 1:
+        words.append(f"by {node.step}")
+    if node.mark is Mark.VECTOR:
+        words.append(f"in {node.lanes}")
+    return " ".join([*words, *filter(None, [node.tail.value])])
+
+
+def _number(op: tix.ReductionOp) -> str:
+    """The definition of a reduction, and its number there."""
+    around = definition_around(op)
+    every = [o for o in around.walk() if isinstance(o, tix.ReductionOp)]
+    return f"{around.label.data}.{every.index(op) + 1}"
+
+
+@dataclass
+class _Names:
+    """Names of loops: those of their first indices, with numbers where several are alike."""
+
+    of: dict[SSAValue, str] = field(default_factory=dict["SSAValue", str])
+
+    def give(self, axis: Axis) -> None:
+        """Give the indices of an axis one name, if they have none."""
+        if axis.indices[0] in self.of:
+            return
+        hint, taken = axis.hint or "i", {*self.of.values()}
+        numbered = (f"{hint}_{n}" for n in range(1, len(taken) + 2))
+        name = hint if hint not in taken else next(n for n in numbered if n not in taken)
+        self.of.update(dict.fromkeys(axis.indices, name))
+
+    def listed(self, indices: Sequence[SSAValue]) -> str:
+        """The names of indices in brackets; nothing where there are none."""
+        return f"[{', '.join(self.of[v] for v in indices)}]" if indices else ""
