@@ -216,6 +216,10 @@ def store(at: BodyLowering, value: SSAValue, target: SSAValue, position: SSAValu
 
 def store_element(at: BodyLowering, op: tix.DefineOp) -> None:
     """Compute the element of a definition at the values that its indices have, and store it."""
-    value = at.region(op.body)
+    store_value(at, op, at.region(op.body))
+
+
+def store_value(at: BodyLowering, op: tix.DefineOp, value: SSAValue) -> None:
+    """Store an element of a definition at the values that its indices have."""
     place = at.index.linear([Affine.of(v) for v in op.indices], at.strides[op.result, op.shape])
     store(at, value, at.buffers[op.result], place)

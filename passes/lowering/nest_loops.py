@@ -1,9 +1,9 @@
 """Loops of a nest: for each kind of them the emitter that has it.
 
-    Plain     emit_tree         Streams   stream_loops      Carried   recurrence_loops
-    Strips    emit_tree         ...       stream_blocks     Pairs     pair_loops
-    Blocks    tile_loops        Rows      row_loops         Bands     band_loops
-                                Columns   column_scans
+    Plain     emit_tree         Streams   stream_loops      Pairs     pair_loops
+    Strips    emit_tree         ...       stream_blocks     Bands     band_loops
+    Carried   emit_tree         Rows      row_loops
+    Blocks    tile_loops        Columns   column_scans
 
 A stage of bands has loops of its own in each of them.
 """
@@ -24,7 +24,6 @@ from tadc.passes.lowering.blocks.tile_loops import tiled
 from tadc.passes.lowering.emit import store_element
 from tadc.passes.lowering.pair_loops import pair_loops
 from tadc.passes.lowering.rows.column_scans import column_loops
-from tadc.passes.lowering.rows.recurrence_loops import recurrence_loops
 from tadc.passes.lowering.rows.row_loops import RowLowering, row_loops
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering, Strides
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
@@ -48,6 +47,7 @@ from tadc.passes.scheduling.nest import (
 )
 from tadc.passes.scheduling.pairs import Pairs
 from tadc.passes.scheduling.recipes.elementwise import elementwise
+from tadc.passes.scheduling.recipes.recurrence import recurrence
 from tadc.passes.scheduling.recipes.strips import strips
 
 L = TypeVar("L", bound=BodyLowering)
@@ -98,8 +98,8 @@ def loops_of(around: Around, nest: Nest) -> ParallelOp:
             return row_loops(around.rows(), members, loops)
         case Columns():
             return column_loops(around.rows(), members[0])
-        case Carried(recurrence):
-            return recurrence_loops(elements, members[0], recurrence)
+        case Carried(found):
+            return emit_tree(elements, recurrence(members[0], found))
         case Pairs():
             return pair_loops(elements, nest, loops)
         case Bands():

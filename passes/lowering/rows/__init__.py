@@ -8,6 +8,5 @@
 - `lane_loops`: loops over the vectors of a row
 - `row_lanes`: values of a row in the lanes of vectors
 - `row_scans`: prefixes in the lanes of vectors, with totals that a row carries
-- `recurrence_loops`: loops that compute each element from the one before it
 - `row_quotients`: quotients by a number of the row
 """

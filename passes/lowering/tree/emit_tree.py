@@ -25,22 +25,26 @@ from tadc.passes.analysis.size_bounds import ANY_SIZE
 from tadc.passes.lowering.emit import (
     carrying_loop,
     loop,
+    mirrored,
     quotient,
     rounded_up,
     smaller,
     store_element,
+    store_value,
 )
 from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import Segments, add_segment, whole_sum
 from tadc.passes.lowering.tree.points import Kept, Points
+from tadc.passes.lowering.tree.recurrences import next_element
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tree.nodes import (
     Add,
     Axis,
     Begin,
+    Carry,
     For,
     Mark,
     Node,
@@ -109,6 +113,10 @@ class _Scope:
     kept: Kept = field(default_factory=Kept)
     points: dict[tix.DefineOp, Points] = field(default_factory=dict["tix.DefineOp", Points])
     """The points of definitions in this block."""
+    totals: dict[tix.ReductionOp, SSAValue] = field(
+        default_factory=dict["tix.ReductionOp", SSAValue]
+    )
+    """The accumulators outside of vectors."""
     fixed: frozenset[SSAValue] = frozenset()
     """The indices of terms to which loops over segments have given values."""
 
@@ -124,14 +132,21 @@ class _Scope:
                 self._masked(node)
             case For(axis=Axis(terms_of=tix.ReductionOp() as op)):
                 self._terms(node, op)
+            case For() if self.vector is None:
+                self._serial(node)
             case For():
                 self._elements(node)
+            case Begin(op) if self.vector is None:
+                self.totals[op] = self.at.constant(op.IDENTITY)
             case Begin(op):
                 self._points_of(definition_around(op)).begin(op)
             case Add(op):
                 self._points_of(definition_around(op)).add_term(op)
+            case Carry(found):
+                op = found.scan.op
+                self.totals[op] = next_element(self.at, found, self.totals[op])
             case Store(op) if self.vector is None:
-                store_element(self.at, op)
+                self._store(op)
             case Store(op, is_stored, is_kept):
                 self._points_of(op).store(is_stored, is_kept)
 
@@ -147,7 +162,32 @@ class _Scope:
             self.points[op] = Points(self.at, op, tile, self.count, self.kept)
         return self.points[op]
 
+    def _store(self, op: tix.DefineOp) -> None:
+        """Store an element, which an accumulator may hold."""
+        root = tix.yielded(op.body).owner
+        if isinstance(root, tix.ReductionOp) and root in self.totals:
+            store_value(self.at, op, self.totals[root])
+        else:
+            store_element(self.at, op)
+
     # --- loops ---
+
+    def _serial(self, node: For) -> None:
+        """A loop over an index of results, which carries accumulators."""
+        at, ops = self.at, [*self.totals]
+        (index,), size = node.axis.indices, at.index.form(_size(node.axis))
+        first, step = at.index.constant(0), at.index.constant(1)
+
+        def one(inner: BodyLowering, n: SSAValue, carried: Sequence[SSAValue]) -> Lanes:
+            k = mirrored(inner, first, size, step, n) if node.backwards else n
+            inner.index.values[index] = k
+            scope = replace(self, at=inner, totals=dict(zip(ops, carried, strict=True)))
+            scope.emit(node.body)
+            return [scope.totals[op] for op in ops]
+
+        start = [self.totals[op] for op in ops]
+        found = carrying_loop(at, first, size, step, index.name_hint, start, one)
+        self.totals.update(zip(ops, found, strict=True))
 
     def _masked(self, node: For) -> None:
         """A loop over vectors, in whole steps, then under masks."""

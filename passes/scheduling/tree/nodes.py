@@ -31,6 +31,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
+from tadc.passes.scheduling.recurrences import Recurrence
 
 
 class Mark(Enum):
@@ -83,6 +84,8 @@ class For:
     tail: Tail = Tail.PARTIAL
     lanes: int = 1
     """The elements of each vector."""
+    backwards: bool = False
+    """True if the last value of the range comes first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,13 @@ class Add:
 
 
 @dataclass(frozen=True, eq=False)
+class Carry:
+    """The next element of a recurrence, from the one before it, which its accumulator holds."""
+
+    of: Recurrence
+
+
+@dataclass(frozen=True, eq=False)
 class Store:
     """The elements of a definition at all points."""
 
@@ -117,7 +127,7 @@ class Store:
     """True if they are kept in registers, where later statements of the same points read them."""
 
 
-Node = For | Seq | Begin | Add | Store
+Node = For | Seq | Begin | Add | Carry | Store
 
 
 def nodes_in(node: Node) -> Iterator[Node]:

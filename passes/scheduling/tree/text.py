@@ -28,6 +28,7 @@ from tadc.passes.scheduling.tree.nodes import (
     Add,
     Axis,
     Begin,
+    Carry,
     For,
     Mark,
     Node,
@@ -43,6 +44,9 @@ def tree_text(tree: Node) -> str:
     for node in nodes_in(tree):
         if isinstance(node, For):
             names.give(node.axis)
+        elif isinstance(node, Begin):
+            for index in node.of.indices:
+                names.give(Axis([index]))
     members = dict.fromkeys(node.of for node in nodes_in(tree) if isinstance(node, Store))
     heads = (f"{op.label.data}{names.listed(op.indices)}" for op in members)
     return "\n".join([f"{', '.join(heads)}:", *(f"  {line}" for line in _lines(tree, names))])
@@ -60,6 +64,8 @@ def _lines(node: Node, names: _Names) -> Iterator[str]:
             yield f"begin {op.name.removeprefix('tix.')} {_number(op)}{names.listed(op.indices)}"
         case Add(op):
             yield f"add {_number(op)}"
+        case Carry(found):
+            yield f"carry {_number(found.scan.op)}"
         case Store(op, is_stored, is_kept):
             verbs = [*(["keep"] if is_kept else []), *(["store"] if is_stored else [])]
             yield f"{' and '.join(verbs)} {op.label.data}"
@@ -71,6 +77,7 @@ def _loop(node: For, names: _Names) -> str:
         words.append(f"by {node.step}")
     if node.mark is Mark.VECTOR:
         words.append(f"in {node.lanes}")
+    words += ["backwards"] if node.backwards else []
     return " ".join([*words, *filter(None, [node.tail.value])])
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import tadc
 from tadc.passes.scheduling.nest import Strips
 from tadc.passes.scheduling.recipes.elementwise import elementwise
+from tadc.passes.scheduling.recipes.recurrence import recurrence
 from tadc.passes.scheduling.recipes.strips import strips
+from tadc.passes.scheduling.recurrences import recurrence_of
 from tadc.passes.scheduling.rows.row_places import places_of
 from tadc.passes.scheduling.tree.text import tree_text
 from tadc.passes.set_precision import set_precision
@@ -43,3 +45,21 @@ def test_strips_are_parts_of_columns() -> None:
     shared = {m: m.indices, y: [y.indices[0], y.indices[2]]}
     found = Strips(shared, *places_of(members, 2))
     assert tree_text(strips(members, found)) == STRIPS
+
+
+RECURRENCE = """\
+y[i, k]:
+  parallel i
+    begin sum y.1[j]
+    for k backwards
+      carry y.1
+      store y"""
+
+
+def test_recurrences_carry_totals() -> None:
+    total = "sum[j in range(k, N)](t[i, j] * prod[l in range(k + 1, j + 1)](w[l]))"
+    source = f"t: f64[I, N]\ny[i, k in range(N)] = {total}"
+    (op,) = tadc.compile(source).program.op.definitions
+    found = recurrence_of(op)
+    assert found is not None
+    assert tree_text(recurrence(op, found)) == RECURRENCE
