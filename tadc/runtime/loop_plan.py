@@ -51,7 +51,8 @@ def loop_plan(compiled: Compiled, sizes: Mapping[str, int] | None, precision: st
 
     def shown() -> ShownPlan:
         call = _Call.of(compiled, sizes, precision)
-        comments = Comments(call.sizes, call.example, call.own, refusals(call.plan, call.program))
+        refused = refusals(call.plan, call.program)
+        comments = Comments(call.sizes, call.example, call.own, refused, call.plan)
         settings = ", ".join([*write_sizes(sizes or {}), precision])
         entries = plan_entries(call.program, call.choose, comments.about)
         return ShownPlan(f"for {settings}", entries)

@@ -15,12 +15,15 @@ from tadc.dialects import tix
 from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
 from tadc.passes.scheduling.costs.predict import predict
 from tadc.passes.scheduling.rows.neighbours import dear_values
-from tadc.passes.scheduling.text.plan_parser import PlanFailure
+from tadc.passes.scheduling.text.plan_parser import LoopPlan, PlanFailure
 from tadc.passes.scheduling.text.plan_text import nest_text
 from tadc.passes.scheduling.text.value_text import index_names
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import registers_for
 from tadc.passes.scheduling.tiles.tile_choice import priced_tiles
+
+SHARED_LOOPS = {"row": "row by row", "in": "in bands"}
+"""Loops that definitions share, by the first word of their entries."""
 
 MOST_REJECTED = 2
 """Rejected pairs of rows and columns that are told."""
@@ -38,10 +41,13 @@ class Comments:
     """The nests that are chosen where nobody plans."""
     refused: Mapping[str, PlanFailure]
     """The entries of a plan by hand that are not possible here, by definition."""
+    plan: LoopPlan
+    """The plan by hand."""
 
-    def about(self, op: tix.DefineOp, nest: Blocking) -> list[str]:
-        """The comment behind the entry of a definition, and those below it."""
-        return [self._work(op, nest), *self._below(op, nest)]
+    def about(self, op: tix.DefineOp, nest: Blocking, loops: str) -> list[str]:
+        """The comment behind the entry of a definition, which shares `loops` with others, and those
+        below it."""
+        return [self._work(op, nest), *self._not_shared(op, loops), *self._below(op, nest)]
 
     def _work(self, op: tix.DefineOp, nest: Blocking) -> str:
         if self.sizes is None:
@@ -51,6 +57,16 @@ class Comments:
             f"{_short(found.operations, 'op')}, {_short(found.bytes, 'B')}, "
             f"{_short(found.seconds, 's')} predicted"
         )
+
+    def _not_shared(self, op: tix.DefineOp, loops: str) -> Iterator[str]:
+        """The entry that asks for loops that a definition shares with none of its neighbours."""
+        for entry in self.plan.entries:
+            asked = SHARED_LOOPS.get(entry.kind.text)
+            if entry.name.text == op.label.data and asked and asked != loops:
+                yield (
+                    f"line {entry.kind.line} of the plan is not possible here: "
+                    f"no neighbour is computed {asked} with {op.label.data}"
+                )
 
     def _below(self, op: tix.DefineOp, nest: Blocking) -> Iterator[str]:
         refused = self.refused.get(op.label.data)

@@ -36,8 +36,9 @@ from tadc.passes.scheduling.tiles.tile_analysis import has_one_chunk
 COLUMN_OF_COMMENTS = 56
 """The column at which comments behind entries begin, or behind the entry where that is longer."""
 
-About = Callable[[tix.DefineOp, Blocking], Sequence[str]]
-"""Comments on the nest of a definition: first what stands behind its entry, then more lines."""
+About = Callable[[tix.DefineOp, Blocking, str], Sequence[str]]
+"""Comments on the nest of a definition, and on the loops that it shares with others, if it does:
+first what stands behind its entry, then more lines."""
 
 
 def plan_entries(
@@ -63,9 +64,9 @@ def plan_entries(
             continue
         nest = choose(op)
         head, *rest = entry_lines(op, nest, names)
-        behind, *below = about(op, nest) or [""]
+        loops, comment = shared.get(op, ("", ""))
+        behind, *below = about(op, nest, loops) or [""]
         if op in shared:
-            loops, comment = shared[op]
             head, rest = (f"{header(op)}: {loops}", []) if loops else (head, rest)
             below = [*filter(None, [comment]), *below]
         below = [*_whole_sums(op, nest.tiles, sizes), *below]

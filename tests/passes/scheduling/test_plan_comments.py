@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 import tadc
 
 PRODUCT = "x: f32[N, K]\nw: f32[M, K]\ny[i, j] = sum[k](x[i, k] * w[j, k])"
@@ -37,6 +39,13 @@ def test_an_entry_that_is_passed_over_says_why():
     found = comments("# told\ny[i, j]: columns j by 32", {**SIZES, "M": 16, "K": 9999})
     refused = "line 2 of the plan is not possible here: j has 16 values: there is no room for 32"
     assert refused in found
+
+
+@pytest.mark.parametrize("loops", ["row by row", "in bands"])
+def test_loops_that_no_neighbour_shares_are_told(loops: str):
+    f = tadc.compile("x: f32[J, I]\ny[i, j] = exp(x[j, i])", plan=f"# told\ny[i, j]: {loops}")
+    refused = f"line 2 of the plan is not possible here: no neighbour is computed {loops} with y"
+    assert refused in f.emit("plan", {"I": 2048, "J": 1024}, "f32")
 
 
 def test_definitions_that_share_blocks_name_each_other():
