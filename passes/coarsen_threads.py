@@ -20,21 +20,22 @@ stay. On entry and on exit programs are scheduled, without tiles for processors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IndexType, ModuleOp
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tadc.dialects.loops import ParallelOp
 from tadc.dialects.loops.functions import names_in
-from tadc.dialects.quick import INDEX, append, block_with
+from tadc.dialects.quick import append
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_ranges import Range, Ranges
 from tadc.passes.lowering import operations
+from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.threads.copies import Copier, Dependences
@@ -108,14 +109,14 @@ class _Tiles:
         counts = [self._count(n) for n in order]
         if self.tile.lanes > 1:
             counts.append(self.index.constant(self.tile.lanes))
-        body = block_with([INDEX] * len(counts))
-        for n, argument in zip(order, body.args, strict=False):
-            argument.name_hint = self.elements.args[n].name_hint
-        tiles = dict(zip(order, body.args, strict=False))
+        hints: list[SSAValue | str] = [self.elements.args[n] for n in order]
         if self.tile.lanes > 1:
-            body.args[-1].name_hint = "lane"
-        self._fill(self.index.inside(body), tiles, body.args[-1])
-        return ParallelOp(counts, Region(body))
+            hints.append("lane")
+
+        def fill(inner: IndexLowering, places: Sequence[SSAValue]) -> None:
+            self._fill(inner, dict(zip(order, places, strict=False)), places[-1])
+
+        return parallel(self.index, counts, hints, fill)
 
     def _count(self, n: int) -> SSAValue:
         """The number of tiles along an index."""

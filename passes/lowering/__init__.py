@@ -19,6 +19,7 @@ Modules
 - `pair_loops`: sums over pairs, superstep by superstep; `pair_blocks`: blocks of pairs
 - `band_loops`: definitions band by band
 - `roll_loops`: a stage that rolls along with its reader
+- `parallel`: the parallel loop around each kind, and the pieces that its iterations take
 - `emit`: short forms for loops, branches and buffers on the stack
 - `operations`: the most frequent operations of loops, made quickly
 - `trees`: what a value or a bound needs, before it can be emitted

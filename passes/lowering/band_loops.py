@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import partial, reduce
 
 from xdsl.dialects import arith
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import SSAValue
 
 from tadc.dialects.loops import EndOp, ParallelOp, PartOp
 from tadc.dialects.quick import INDEX, block_with
@@ -44,8 +44,10 @@ from tadc.passes.lowering.emit import (
     larger,
     loop,
     quotient,
+    quotient_up,
     smaller,
 )
+from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.roll_loops import roll_loops
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.index_lowering import Ring, Stride
@@ -63,15 +65,12 @@ def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
     total = parts[0].count
     for part in parts[1:]:
         total = outer.index.mul(total, part.count)
-    body = block_with([INDEX])
-    body.args[0].name_hint = "band"
-    at = outer.inside(body)
-    begins = _begins(at, parts, body.args[0])
-    if bands.slides:
-        _slide(at, bands, begins, emit)
-    else:
-        _fill(at, bands, begins, emit)
-    return ParallelOp([total], Region(body))
+    compute = _slide if bands.slides else _fill
+
+    def band(at: BodyLowering, places: Sequence[SSAValue]) -> None:
+        compute(at, bands, _begins(at, parts, places[0]), emit)
+
+    return parallel(outer, [total], ["band"], band)
 
 
 Ends = dict[int, tuple[SSAValue, SSAValue]]
@@ -237,7 +236,7 @@ def _values(at: BodyLowering, bands: Bands, side: Side) -> SSAValue:
     found: SSAValue | None = None
     for size, axis in _along(bands.roots, side):
         step = at.index.constant(axis.step)
-        own = at.index.form(size) if axis.step == 1 else _rounded_up(at, at.index.form(size), step)
+        own = at.index.form(size) if axis.step == 1 else quotient_up(at, at.index.form(size), step)
         found = own if found is None else larger(at, found, own)
     assert found is not None
     return found
@@ -280,13 +279,8 @@ def _elements(at: BodyLowering, bands: Bands, side: Side, values: SSAValue) -> S
 
 def _evenly(at: BodyLowering, side: Side, size: SSAValue, most: SSAValue) -> _Part:
     """Bands of at most so many values, as few as there can be."""
-    count = at_least_one(at, _rounded_up(at, size, most))
-    return _Part(side, size, at_least_one(at, _rounded_up(at, size, count)), count)
-
-
-def _rounded_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    """`a / b`, rounded up."""
-    return quotient(at, at.index.add(a, difference(at, b, at.index.constant(1))), b)
+    count = at_least_one(at, quotient_up(at, size, most))
+    return _Part(side, size, at_least_one(at, quotient_up(at, size, count)), count)
 
 
 def _begins(at: BodyLowering, parts: Sequence[_Part], band: SSAValue) -> Ends:

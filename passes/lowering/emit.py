@@ -155,10 +155,14 @@ def digits(at: BodyLowering, number: SSAValue, counts: Sequence[SSAValue]) -> li
     return found
 
 
+def quotient_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
+    """`a / b`, rounded up."""
+    return quotient(at, at.index.add(a, difference(at, b, at.index.constant(1))), b)
+
+
 def rounded_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
     """The first multiple of b from a on."""
-    most = at.index.add(a, difference(at, b, at.index.constant(1)))
-    return at.index.mul(quotient(at, most, b), b)
+    return at.index.mul(quotient_up(at, a, b), b)
 
 
 def mirrored(

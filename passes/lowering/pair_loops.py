@@ -21,16 +21,16 @@ added up before others: sums of many terms err less so.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import Float64Type
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import SSAValue
 
 from tadc.dialects.loops import ParallelOp
-from tadc.dialects.quick import INDEX, block_with
 from tadc.passes.lowering.emit import (
     all_of,
     at_least_one,
@@ -40,11 +40,12 @@ from tadc.passes.lowering.emit import (
     divided,
     end_of_whole,
     loop,
-    quotient,
+    quotient_up,
     rounded_up,
     smaller,
 )
 from tadc.passes.lowering.pair_blocks import Strip, counts
+from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.scheduling.nest import Nest
 from tadc.passes.scheduling.pairs import Pairs
@@ -60,13 +61,14 @@ COLUMNS_OF_LINES = 64
 
 def pair_loops(outer: BodyLowering, nest: Nest, pairs: Pairs) -> ParallelOp:
     """The loops of a nest: an iteration is one superstep of a unit."""
-    units, body = pairs.tile.step * pairs.parts, block_with([INDEX])
-    body.args[0].name_hint = "w"
-    at, count = outer.inside(body), outer.index.constant
-    counts = [count(n) for n in (pairs.parts, pairs.tile.step, pairs.parts)]
-    part, piece, superstep = digits(at, body.args[0], counts)
-    _Unit(nest, pairs, superstep, piece, part).emit(at)
-    return ParallelOp([count(units * pairs.parts)], Region(body), pairs.parts)
+    counts = pairs.parts, pairs.tile.step, pairs.parts
+    number = outer.index.constant
+
+    def unit(at: BodyLowering, places: Sequence[SSAValue]) -> None:
+        part, piece, superstep = digits(at, places[0], [number(n) for n in counts])
+        _Unit(nest, pairs, superstep, piece, part).emit(at)
+
+    return parallel(outer, [number(prod(counts))], ["w"], unit, pairs.parts)
 
 
 @dataclass(frozen=True)
@@ -89,9 +91,8 @@ class _Unit:
         }
         width = _width_of_strip(at, sum(lines.values()))
         sums = {tensor: buffer(at, own * width, "sums") for tensor, own in lines.items()}
-        above = at.index.add(difference(at, high, low), constant(width - 1))
         # one at least: sums of rows are complete with the last one
-        strips = at_least_one(at, quotient(at, above, constant(width)))
+        strips = at_least_one(at, quotient_up(at, difference(at, high, low), constant(width)))
         last = difference(at, strips, constant(1))
         begins = _are_equal(at, self.superstep, constant(0))
         ends = _are_equal(at, self.superstep, constant(parts - 1))

@@ -23,7 +23,6 @@ from xdsl.ir import Block, Region, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
-from tadc.dialects.quick import INDEX, block_with
 from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering import operations
@@ -35,10 +34,11 @@ from tadc.passes.lowering.emit import (
     either,
     larger,
     loop,
-    quotient,
+    quotient_up,
     smaller,
 )
 from tadc.passes.lowering.lanes.vector_lowering import store_vector
+from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.streams.stream_lanes import BorderLowering, not_fused
 from tadc.passes.lowering.streams.stream_rows import first_lanes
@@ -69,22 +69,19 @@ def roll_loops(outer: BodyLowering, bands: Bands, roll: Roll) -> ParallelOp:
     limits.append(outer.index.floordiv(sizes[row] + (roll.rows - 1), roll.rows))
     pieces, width = _pieces(outer, sizes[column], lanes_of(op))
     limits.append(pieces)
-    body = block_with([INDEX] * len(limits))
-    hints = [*(v.name_hint for v in others), "block", "piece"]
-    for new, hint in zip(body.args, hints, strict=True):
-        new.name_hint = hint
     rows, columns = (outer.index.form(sizes[v]) for v in (row, column))
-    at = outer.inside(body)
-    at.buffers, at.strides = buffers, strides
-    for v, place in zip(others, body.args, strict=False):
-        at.index.values[v] = at.index.values[stage.op.indices[op.indices.index(v)]] = place
-    first = at.index.mul(body.args[-2], at.index.constant(roll.rows))
-    low = smaller(at, columns, at.index.mul(body.args[-1], width))
-    last = smaller(at, rows, at.index.add(first, at.index.constant(roll.rows)))
-    high = smaller(at, columns, at.index.add(low, width))
-    block = _Block(stage.op, op, roll, low, high)
-    block.emit(at, first, last)
-    return ParallelOp(limits, Region(body))
+
+    def fill(at: BodyLowering, places: Sequence[SSAValue]) -> None:
+        at.buffers, at.strides = buffers, strides
+        for v, place in zip(others, places, strict=False):
+            at.index.values[v] = at.index.values[stage.op.indices[op.indices.index(v)]] = place
+        first = at.index.mul(places[-2], at.index.constant(roll.rows))
+        low = smaller(at, columns, at.index.mul(places[-1], width))
+        last = smaller(at, rows, at.index.add(first, at.index.constant(roll.rows)))
+        high = smaller(at, columns, at.index.add(low, width))
+        _Block(stage.op, op, roll, low, high).emit(at, first, last)
+
+    return parallel(outer, limits, [*others, "block", "piece"], fill)
 
 
 def _pieces(at: BodyLowering, columns: Affine, lanes: int) -> tuple[SSAValue, SSAValue]:
@@ -92,8 +89,7 @@ def _pieces(at: BodyLowering, columns: Affine, lanes: int) -> tuple[SSAValue, SS
     most = lanes * VECTORS_OF_PIECE
     count = at_least_one(at, at.index.floordiv(columns + (most - 1), most))
     vectors = at.index.floordiv(columns + (lanes - 1), lanes)
-    width = quotient(at, at.index.add(vectors, difference(at, count, at.index.constant(1))), count)
-    return count, at.index.mul(width, at.index.constant(lanes))
+    return count, at.index.mul(quotient_up(at, vectors, count), at.index.constant(lanes))
 
 
 class RollingLanes(BorderLowering):

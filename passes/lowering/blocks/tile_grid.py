@@ -28,6 +28,7 @@ from tadc.passes.lowering.emit import (
     difference,
     digits,
     quotient,
+    quotient_up,
     select,
     smaller,
 )
@@ -130,8 +131,8 @@ class Grid:
         after = index.add(strip, index.constant(1))
         is_last = at.insert(arith.CmpiOp(after, self.strips, "eq")).result
         end = select(at, is_last, size, index.mul(after, index.constant(width)))
-        raised = index.add(difference(at, end, first), index.constant(width - 1))
-        return Span(first, quotient(at, raised, index.constant(width)), end, size, width, False)
+        blocks = quotient_up(at, difference(at, end, first), index.constant(width))
+        return Span(first, blocks, end, size, width, False)
 
     def parts(self, at: BodyLowering, columns: Span) -> list[tuple[Tile, Span]]:
         """The whole blocks of these columns of an iteration, and the narrower ones."""
@@ -142,8 +143,7 @@ class Grid:
             return [(tile, columns)]
         width, narrow, zero, one = map(index.constant, (tile.columns, tile.rest, 0, 1))
         first = index.add(columns.first, width)
-        left = index.add(difference(at, columns.end, first), index.constant(tile.rest - 1))
-        number = quotient(at, left, narrow)
+        number = quotient_up(at, difference(at, columns.end, first), narrow)
         few = at.insert(arith.CmpiOp(index.mul(number, narrow), width, "slt")).result
         count = None if known else select(at, few, one, index.constant(2))
         whole = replace(columns, blocks=count, exact=known)

@@ -33,15 +33,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
-from tadc.dialects.quick import INDEX, block_with
 from tadc.passes.lowering.blocks.tile_grid import Grid, Place, Span
 from tadc.passes.lowering.blocks.tile_strip import ChunkedStrip, Strip
 from tadc.passes.lowering.blocks.tile_terms import emit_rows
 from tadc.passes.lowering.emit import either, loop, select
+from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.scheduling.nest import Nest
 from tadc.passes.scheduling.tiles.tile import Tile
@@ -62,11 +62,8 @@ def tiled(outer: BodyLowering, nest: Nest, store: Store) -> ParallelOp:
     for test, loops in reversed(list(zip(tests, versions, strict=True))):
         number = loops.iterations
         total = number if test is None else select(outer, test, number, total)
-    block = block_with([INDEX])
-    block.args[0].name_hint = "unit"
-    unit = block.args[0]
 
-    def fill(at: BodyLowering, n: int) -> None:
+    def fill(at: BodyLowering, unit: SSAValue, n: int) -> None:
         """The first tile from the n-th on that has room."""
         if n == len(versions):
             return versions[0].emit_elements(at, unit)
@@ -77,11 +74,10 @@ def tiled(outer: BodyLowering, nest: Nest, store: Store) -> ParallelOp:
             at,
             test,
             lambda inner: versions[n].emit_tiles(inner, unit),
-            lambda inner: fill(inner, n + 1),
+            lambda inner: fill(inner, unit, n + 1),
         )
 
-    fill(outer.inside(block), 0)
-    return ParallelOp([total], Region(block))
+    return parallel(outer, [total], ["unit"], lambda at, places: fill(at, places[0], 0))
 
 
 class TiledLoops:

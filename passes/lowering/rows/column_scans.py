@@ -17,11 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
-from tadc.dialects.quick import INDEX, block_with
 from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.size_bounds import ANY_SIZE
@@ -31,13 +30,14 @@ from tadc.passes.lowering.emit import (
     load,
     loop,
     mirrored,
-    quotient,
+    quotient_up,
     rounded_up,
     smaller,
     store,
     when,
 )
 from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
+from tadc.passes.lowering.parallel import parallel, piece_of
 from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors, store_elements
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
@@ -59,19 +59,15 @@ def column_loops(outer: KnownNumbers, op: tix.DefineOp) -> ParallelOp:
     scans = column_scans(op, uses)
     others = [v for v in op.indices[:-1] if v is not scans[0].index]
     column, columns = op.indices[-1], outer.index.form(op.shape[-1])
-    body = block_with([INDEX] * (len(others) + 1))
-    for new, old in zip(body.args, [*others, column], strict=True):
-        new.name_hint = old.name_hint
     shape = dict(zip(op.indices, op.shape, strict=True))
     width = outer.index.constant(COLUMNS_OF_STRIP)
-    strips = quotient(outer, rounded_up(outer, columns, width), width)
-    limits = [*(outer.index.form(shape[v]) for v in others), strips]
-    at = outer.inside(body)
-    at.index.values.update(zip(others, body.args, strict=False))
-    low = at.index.mul(body.args[-1], width)
-    high = smaller(at, at.index.add(low, width), columns)
-    _Strip(op, scans, uses, low, high).emit(at)
-    return ParallelOp(limits, Region(body))
+    limits = [*(outer.index.form(shape[v]) for v in others), quotient_up(outer, columns, width)]
+
+    def strip(at: KnownNumbers, places: Sequence[SSAValue]) -> None:
+        at.index.values.update(zip(others, places, strict=False))
+        _Strip(op, scans, uses, *piece_of(at, places[-1], width, columns)).emit(at)
+
+    return parallel(outer, limits, [*others, column], strip)
 
 
 @dataclass(frozen=True)

@@ -25,15 +25,15 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects import arith, memref
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
-from tadc.dialects.quick import INDEX, block_with
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.sets import index_set
 from tadc.passes.lowering.emit import difference, either, loop, quotient, select, smaller
+from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.rows.lane_loops import Lanes, is_heavy, over_vectors, store_elements
 from tadc.passes.lowering.rows.part_loops import VECTORS_OF_ELEMENTS, PartLoop
 from tadc.passes.lowering.rows.piece_loops import clear
@@ -52,23 +52,23 @@ from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 
 def row_loops(outer: RowLowering, members: Sequence[tix.DefineOp], rows: Rows) -> ParallelOp:
     """The loops of a nest: an iteration computes some rows of each member, one after the other."""
-    shape = rows.shape
-    body = block_with([INDEX] * len(shape))
-    for new, old in zip(body.args, shape, strict=True):
-        new.name_hint = old.name_hint
+    shape, height = rows.shape, rows.height
     limits = [outer.index.form(size) for size in shape.values()]
-    at = outer.inside(body)
-    at.plan, at.height = rows, rows.height
     if rows.pieces:
         limits[-1] = outer.index.form(rows.pieces[0].count)
-        _pieces(at, members, rows, body.args)
-    elif rows.height == 1:
-        at.row(members, body.args)
-    else:
-        *_, size = shape.values()
-        limits[-1] = outer.index.floordiv(size + (rows.height - 1), rows.height)
-        _block(at, members, rows, body.args, size)
-    return ParallelOp(limits, Region(body))
+    elif height > 1:
+        limits[-1] = outer.index.floordiv([*shape.values()][-1] + (height - 1), height)
+
+    def fill(at: RowLowering, places: Sequence[SSAValue]) -> None:
+        at.plan, at.height = rows, height
+        if rows.pieces:
+            _pieces(at, members, rows, places)
+        elif height == 1:
+            at.row(members, places)
+        else:
+            _block(at, members, rows, places)
+
+    return parallel(outer, limits, [*shape], fill)
 
 
 # --- which rows go side by side -------------------------------------------------------------------
@@ -79,11 +79,12 @@ def _block(
     members: Sequence[tix.DefineOp],
     rows: Rows,
     places: Sequence[SSAValue],
-    size: Affine,
 ) -> None:
     """The rows of the block at a place: as many as the height, or those that are left."""
     *outer, place = places
-    height, extent = at.index.constant(at.height), constant_extent(size)
+    *_, size = rows.shape.values()
+    extent = constant_extent(size)
+    height = at.index.constant(at.height)
     low = at.index.mul(place, height)
     if extent is not None and extent % at.height == 0 and _are_short(at, rows) is None:
         at.side_by_side().row(members, [*outer, low])

@@ -17,24 +17,24 @@ has one row, and a piece is all of it. So do rows of streams through the caches,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from xdsl.dialects import arith
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import SSAValue
 
 from tadc.dialects.loops import ParallelOp
-from tadc.dialects.quick import INDEX, block_with
 from tadc.passes.lowering.emit import (
     all_of,
     difference,
     either,
     larger,
     loop,
-    quotient,
+    quotient_up,
     select,
     smaller,
 )
+from tadc.passes.lowering.parallel import parallel, piece_of
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.streams.stream_rows import Row
 from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element
@@ -61,37 +61,34 @@ def rows_side_by_side(
     limits = [outer.index.form(size) for size in op.shape[:-1]]
     place = op.indices.index(shared)
     rows = limits[place]
-    last = outer.index.add(rows, difference(outer, count, outer.index.constant(1)))
-    limits[place] = quotient(outer, last, count)
-    body = block_with([INDEX] * len(limits))
-    inner = outer.inside(body)
-    for new, old in zip(body.args, op.indices, strict=False):
-        new.name_hint = old.name_hint
-    inner.index.values.update(zip(op.indices, body.args, strict=False))
-    first = inner.index.mul(body.args[place], count)
-    end = smaller(inner, rows, inner.index.add(first, count))
+    limits[place] = quotient_up(outer, rows, count)
 
-    def piece(at: BodyLowering, begin: SSAValue) -> None:
-        def row(inner: BodyLowering, own: SSAValue) -> None:
-            inner.index.values[shared] = own
-            emit(inner, _part(inner, whole, begin, length), True)
+    def several(at: BodyLowering, places: Sequence[SSAValue]) -> None:
+        at.index.values.update(zip(op.indices, places, strict=False))
+        first, end = piece_of(at, places[place], count, rows)
 
-        loop(at, first, end, shared.name_hint, row)
+        def part(at: BodyLowering, begin: SSAValue) -> None:
+            def row(inner: BodyLowering, own: SSAValue) -> None:
+                inner.index.values[shared] = own
+                emit(inner, _part(inner, whole, begin, length), True)
 
-    def in_pieces(at: BodyLowering) -> None:
-        # the last piece of a row ends up to a vector before where its columns do
-        most = at.index.add(whole.high, at.index.constant(whole.lanes - 1))
-        loop(at, whole.low, most, "piece", piece, length)
+            loop(at, first, end, shared.name_hint, row)
 
-    def alone(at: BodyLowering) -> None:
-        at.index.values[shared] = first
-        emit(at, whole, False)
+        def in_pieces(at: BodyLowering) -> None:
+            # the last piece of a row ends up to a vector before where its columns do
+            most = at.index.add(whole.high, at.index.constant(whole.lanes - 1))
+            loop(at, whole.low, most, "piece", part, length)
 
-    if isinstance(large, bool):
-        in_pieces(inner)
-    else:
-        either(inner, large, in_pieces, alone)
-    return ParallelOp(limits, Region(body))
+        def alone(at: BodyLowering) -> None:
+            at.index.values[shared] = first
+            emit(at, whole, False)
+
+        if isinstance(large, bool):
+            in_pieces(at)
+        else:
+            either(at, large, in_pieces, alone)
+
+    return parallel(outer, limits, op.indices[:-1], several)
 
 
 def _rows_and_columns(

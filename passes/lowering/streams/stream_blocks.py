@@ -13,16 +13,17 @@ that it lies in: blocks do not overlap.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
-from tadc.dialects.quick import INDEX, block_with
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering.blocks.tile_block import BlockLowering
 from tadc.passes.lowering.emit import either, loop, smaller
+from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.streams.stream_rows import Row, origin_of
 from tadc.passes.scheduling.nest import Nest
@@ -39,26 +40,26 @@ def stream_blocks(outer: BodyLowering, op: tix.DefineOp, tile: Tile) -> Parallel
     row, column = tile.row_index, tile.column_index
     assert row is not None
     sizes = dict(zip(op.indices, op.shape, strict=True))
-    piece = tile.columns * BLOCKS_OF_PIECE
+    width = tile.columns * BLOCKS_OF_PIECE
     others = [v for v in op.indices if v not in (row, column)]
     limits = [outer.index.form(sizes[v]) for v in others]
-    for v, width in ((row, tile.rows), (column, piece)):
-        limits.append(outer.index.floordiv(sizes[v] + (width - 1), width))
-    body = block_with([INDEX] * len(limits))
-    hints = [*(v.name_hint for v in others), "block", "piece"]
-    for new, hint in zip(body.args, hints, strict=True):
-        new.name_hint = hint
+    for v, step in ((row, tile.rows), (column, width)):
+        limits.append(outer.index.floordiv(sizes[v] + (step - 1), step))
     rows, columns = (outer.index.form(sizes[v]) for v in (row, column))
     origin = origin_of(outer, op)
-    inner = outer.inside(body)
-    inner.index.values.update(zip(others, body.args, strict=False))
-    first = inner.index.mul(body.args[-2], inner.index.constant(tile.rows))
-    low = inner.index.mul(body.args[-1], inner.index.constant(piece))
-    last = smaller(inner, rows, inner.index.add(first, inner.index.constant(tile.rows)))
-    high = smaller(inner, columns, inner.index.add(low, inner.index.constant(piece)))
-    blocks = _Blocks(op, tile, row, (first, last), columns, origin)
-    loop(inner, low, high, column.name_hint, blocks.emit, tile.columns)
-    return ParallelOp(limits, Region(body))
+
+    def fill(at: BodyLowering, places: Sequence[SSAValue]) -> None:
+        at.index.values.update(zip(others, places, strict=False))
+        height, step = at.index.constant(tile.rows), at.index.constant(width)
+        first, low = at.index.mul(places[-2], height), at.index.mul(places[-1], step)
+        last, high = (
+            smaller(at, size, at.index.add(begin, by))
+            for begin, by, size in ((first, height, rows), (low, step, columns))
+        )
+        blocks = _Blocks(op, tile, row, (first, last), columns, origin)
+        loop(at, low, high, column.name_hint, blocks.emit, tile.columns)
+
+    return parallel(outer, limits, [*others, "block", "piece"], fill)
 
 
 @dataclass(frozen=True)

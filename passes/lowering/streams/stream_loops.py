@@ -8,12 +8,12 @@ from dataclasses import replace
 from functools import reduce
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects.loops import ParallelOp, SharedCacheOp
-from tadc.dialects.quick import INDEX, block_with
 from tadc.dialects.tix import Affine
-from tadc.passes.lowering.emit import either, larger, quotient, smaller
+from tadc.passes.lowering.emit import either, larger, quotient_up, smaller
+from tadc.passes.lowering.parallel import parallel, piece_of
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.streams.rows_side_by_side import rows_side_by_side
 from tadc.passes.lowering.streams.stream_rows import Row, origin_of
@@ -57,24 +57,18 @@ def streamed(outer: BodyLowering, streams: Sequence[Stream]) -> ParallelOp:
             _emit(at, first, row, outer.as_written, nontemporal)
 
         return rows_side_by_side(outer, whole[0], shared, large, emit)
-    body = block_with([INDEX] * max(1, len(limits)))
-    inner = outer.inside(body)
-    low, high = start, extent
-    rows = body.args[: len(limits)]
-    for new, old in zip(rows, first.op.indices, strict=False):
-        new.name_hint = old.name_hint
+    elements = ELEMENTS_OF_PIECE if len(streams) == 1 else ELEMENTS_OF_PIECE_TOGETHER
+    width = outer.index.constant(elements)
+
+    def several(at: BodyLowering, places: Sequence[SSAValue]) -> None:
+        low, high = (start, extent) if limits else piece_of(at, places[0], width, extent)
+        for stream, row in zip(streams, whole, strict=True):
+            at.index.values.update(zip(stream.op.indices[:-1], places, strict=False))
+            _emit(at, stream, replace(row, low=low, high=high), outer.as_written, large)
+
     if not limits:
-        elements = ELEMENTS_OF_PIECE if len(streams) == 1 else ELEMENTS_OF_PIECE_TOGETHER
-        piece = outer.index.constant(elements)
-        most = outer.index.add(extent, outer.index.constant(elements - 1))
-        limits = [quotient(outer, most, piece)]
-        body.args[0].name_hint = "piece"
-        low = inner.index.mul(body.args[0], piece)
-        high = smaller(inner, extent, inner.index.add(low, piece))
-    for stream, row in zip(streams, whole, strict=True):
-        inner.index.values.update(zip(stream.op.indices, rows, strict=False))
-        _emit(inner, stream, replace(row, low=low, high=high), outer.as_written, large)
-    return ParallelOp(limits, Region(body))
+        return parallel(outer, [quotient_up(outer, extent, width)], ["piece"], several)
+    return parallel(outer, limits, first.op.indices[:-1], several)
 
 
 def _emit(

@@ -15,23 +15,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from xdsl.ir import Region, SSAValue
+from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
-from tadc.dialects.quick import INDEX, block_with
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.size_bounds import ANY_SIZE
 from tadc.passes.lowering.emit import (
     carrying_loop,
     loop,
     mirrored,
-    quotient,
-    rounded_up,
-    smaller,
+    quotient_up,
     store_element,
     store_value,
 )
+from tadc.passes.lowering.parallel import parallel, piece_of
 from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
@@ -65,17 +63,18 @@ def emit_tree(outer: BodyLowering, tree: Node) -> ParallelOp:
         loops.append(tree)
         tree = tree.body
     limits = [_iterations(outer, around) for around in loops]
-    body = block_with([INDEX] * len(loops))
-    at = outer.inside(body)
-    parts: dict[Axis, Part] = {}
-    for around, number in zip(loops, body.args, strict=True):
-        number.name_hint = around.axis.hint
-        if around.step == 1:
-            at.index.values.update(dict.fromkeys(around.axis.indices, number))
-        else:
-            parts[around.axis] = _part(at, around, number)
-    _Scope(at, parts).emit(tree)
-    return ParallelOp(limits, Region(body))
+
+    def fill(at: BodyLowering, numbers: Sequence[SSAValue]) -> None:
+        parts: dict[Axis, Part] = {}
+        for around, number in zip(loops, numbers, strict=True):
+            if around.step == 1:
+                at.index.values.update(dict.fromkeys(around.axis.indices, number))
+            else:
+                width, size = at.index.constant(around.step), at.index.form(_size(around.axis))
+                parts[around.axis] = piece_of(at, number, width, size)
+        _Scope(at, parts).emit(tree)
+
+    return parallel(outer, limits, [around.axis.indices[0] for around in loops], fill)
 
 
 def _iterations(at: BodyLowering, around: For) -> SSAValue:
@@ -83,15 +82,7 @@ def _iterations(at: BodyLowering, around: For) -> SSAValue:
     size = at.index.form(_size(around.axis))
     if around.step == 1:
         return size
-    width = at.index.constant(around.step)
-    return quotient(at, rounded_up(at, size, width), width)
-
-
-def _part(at: BodyLowering, around: For, number: SSAValue) -> Part:
-    """The part of a range that an iteration has."""
-    width = at.index.constant(around.step)
-    low = at.index.mul(number, width)
-    return low, smaller(at, at.index.add(low, width), at.index.form(_size(around.axis)))
+    return quotient_up(at, size, at.index.constant(around.step))
 
 
 def _size(axis: Axis) -> tix.Affine:
