@@ -172,15 +172,6 @@ def mirrored(
     return difference(at, at.index.add(low, difference(at, high, step)), k)
 
 
-def end_of_whole(at: BodyLowering, low: SSAValue, high: SSAValue, width: SSAValue) -> SSAValue:
-    """The end of the whole blocks of a width from `low` on.
-
-    There are none where `high` is the smaller one, as it is in the bounds of a sum without terms.
-    """
-    blocks = quotient(at, difference(at, high, low), width)
-    return larger(at, low, at.index.add(low, at.index.mul(blocks, width)))
-
-
 def smaller(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
     return at.index.min(a, b)
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import Any, TypeVar, cast
 
 from xdsl.dialects import arith, memref, scf, vector
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType, VectorType, i64
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, VectorType, i1, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tadc.dialects.quick import make, region_with
@@ -53,6 +53,11 @@ def shuffle(a: SSAValue, b: SSAValue, order: Sequence[int]) -> vector.ShuffleOp:
 @lru_cache(maxsize=1024)
 def _mask(order: tuple[int, ...]) -> DenseArrayBase[Any]:
     return DenseArrayBase.from_list(i64, order)
+
+
+def first_lanes(count: SSAValue, lanes: int) -> vector.CreateMaskOp:
+    """A mask of the first lanes of a vector, as many as the count."""
+    return make(vector.CreateMaskOp, (count,), (VectorType(i1, [lanes]),))
 
 
 def load_lanes(source: SSAValue, position: SSAValue, kind: VectorType[Attribute]) -> vector.LoadOp:

@@ -19,26 +19,28 @@ from itertools import accumulate
 from math import prod
 from operator import mul
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering.blocks.sloped_sums import Sums
-from tadc.passes.lowering.blocks.tile_terms import TermBlock, first_lanes
+from tadc.passes.lowering.blocks.tile_terms import TermBlock
 from tadc.passes.lowering.emit import (
     difference,
     either,
-    end_of_whole,
+    larger,
     load,
     loop,
     repeat,
     select,
+    smaller,
     store,
 )
 from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.tails import end_of_whole, first_lanes, store_under_mask
 from tadc.passes.scheduling.nest import Nest
 from tadc.passes.scheduling.pairs import PairPiece, Pairs
 from tadc.passes.scheduling.tiles.tile import Tile
@@ -201,11 +203,12 @@ class PairBlock(TermBlock):
 
         def rest(at: BodyLowering, column: SSAValue) -> None:
             assert isinstance(at, PairBlock)
-            at.mask = first_lanes(at, difference(at, self.strip.high, column))
+            left = difference(at, self.strip.high, column)
+            at.mask = first_lanes(at, smaller(at, left, at.index.constant(at.lanes)))
             vectors(at, column)
 
         low, high, lanes = self.strip.low, self.strip.high, self.index.constant(self.lanes)
-        end = end_of_whole(self, low, high, lanes)
+        end = larger(self, low, end_of_whole(self, low, high, lanes))
         loop(self, low, end, "j", vectors, lanes)
         loop(self, end, high, "j", rest, lanes)
         return None
@@ -228,10 +231,7 @@ class PairBlock(TermBlock):
         if begins is not None:
             after = self.arith(arith.AddfOp, self.neighbours(target, place, self.mask), sums)
             sums = select(self, begins, sums, after)
-        if self.mask is None:
-            store_vector(self, sums, target, place)
-        else:
-            self.insert(vector.MaskedStoreOp(target, [place], self.mask, sums))
+        store_under_mask(self, sums, target, place)
 
 
 def _strides(piece: PairPiece, width: int) -> list[int]:

@@ -38,7 +38,7 @@ from tadc.passes.lowering.emit import (
     difference,
     digits,
     divided,
-    end_of_whole,
+    larger,
     loop,
     quotient_up,
     rounded_up,
@@ -47,6 +47,7 @@ from tadc.passes.lowering.emit import (
 from tadc.passes.lowering.pair_blocks import Strip, counts
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.tails import end_of_whole
 from tadc.passes.scheduling.nest import Nest
 from tadc.passes.scheduling.pairs import Pairs
 
@@ -144,7 +145,8 @@ class _Unit:
         end = smaller(at, at.index.form(self.pairs.length), at.index.add(begin, height))
         first = at.index.add(begin, self.piece)
         behind = at.index.add(end, constant(step - 1))
-        return _Rows(first, end_of_whole(at, first, behind, constant(rows * step)), end)
+        end_of_blocks = end_of_whole(at, first, behind, constant(rows * step))
+        return _Rows(first, larger(at, first, end_of_blocks), end)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.ir import Block, Region, SSAValue
 
 from tadc.dialects import tix
@@ -37,11 +37,10 @@ from tadc.passes.lowering.emit import (
     quotient_up,
     smaller,
 )
-from tadc.passes.lowering.lanes.vector_lowering import store_vector
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.streams.stream_lanes import BorderLowering, not_fused
-from tadc.passes.lowering.streams.stream_rows import first_lanes
+from tadc.passes.lowering.tails import lanes_before, store_under_mask
 from tadc.passes.scheduling.bands.band_stages import Bands, Roll
 from tadc.passes.scheduling.bands.rolls import tile_of
 from tadc.passes.scheduling.streams.inside import Inside
@@ -268,17 +267,13 @@ class _Part:
         self.at.index.values[op.indices[-1]] = self.column
         lanes = self._lowering(op)
         lanes.rolling = of.stage.result, of.roll.low, before, behind
-        mask = None if self.is_inside else first_lanes(lanes, of.high, self.column)
-        lanes.mask = mask
+        lanes.mask = None if self.is_inside else lanes_before(lanes, of.high, self.column)
         target, strides = self.at.buffers[op.result], self.at.strides[op.result, op.shape]
         for row in range(of.roll.rows):
             here = lanes.at(row, 0)
             value = here.lanes_of(tix.yielded(op.body))
             place = here.index.linear([Affine.of(v) for v in op.indices], strides)
-            if mask is None:
-                store_vector(here, value, target, place)
-            else:
-                here.insert(vector.MaskedStoreOp(target, [place], mask, value))
+            store_under_mask(here, value, target, place)
         return behind
 
     def of_stage(self, first: Affine) -> Vectors:
@@ -289,8 +284,8 @@ class _Part:
         lanes = self._lowering(op)
         if not self.is_inside:
             at.index.values[column] = column
-            inside = first_lanes(lanes, at.index.form(op.shape[-1]), column)
-            before = first_lanes(lanes, at.index.constant(0), column)
+            inside = lanes_before(lanes, at.index.form(op.shape[-1]), column)
+            before = lanes_before(lanes, at.index.constant(0), column)
             lanes.mask = all_of(lanes, [inside, lanes.others(before)])
         return [lanes.at(row, 0).lanes_of(tix.yielded(op.body)) for row in range(self.of.roll.rows)]
 

@@ -30,12 +30,12 @@ from xdsl.dialects import arith
 from xdsl.ir import Block, SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.loops import SelectLanesOp
 from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.passes.lowering import operations
 from tadc.passes.lowering.emit import all_of, carrying_loop, larger, smaller
 from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.tails import under_mask
 from tadc.passes.lowering.trees import provide_bounds
 from tadc.passes.scheduling.tiles.sum_lengths import constraints_of
 
@@ -170,7 +170,7 @@ def _masked(
         here = here.apart()
         here.mask = all_of(here, [here.holds_in(c.form, c.equality) for c in moving])
         after = here.add(before, here.lanes_of(value), op)
-        return here.insert(SelectLanesOp(here.mask, after, before)).result
+        return under_mask(here, after, before)
 
     return _loop(at, op, low, high, sums, own, add)
 

@@ -20,17 +20,16 @@ from dataclasses import dataclass
 from functools import reduce
 from math import prod
 
-from xdsl.dialects import vector
-from xdsl.dialects.builtin import I1, VectorType, i1
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.passes.lowering.blocks.square_loads import places_across, square
-from tadc.passes.lowering.emit import buffer, difference, loop, quotient, repeat
+from tadc.passes.lowering.emit import buffer, difference, loop, repeat
 from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering, Panel
 from tadc.passes.lowering.lanes.vector_lowering import store_vector
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.tails import end_of_whole, lanes_before
 from tadc.passes.scheduling.tiles.panel_runs import run_of
 from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 from tadc.passes.scheduling.tiles.tile import Hoisted
@@ -130,7 +129,8 @@ class _Filling:
         assert isinstance(read, tix.ReadOp)
         firsts = places_across(at, read)
         width = at.index.constant(at.lanes)
-        whole = at.index.mul(quotient(at, terms, width), width)
+        zero = at.index.constant(0)
+        whole = end_of_whole(at, zero, terms, width)
 
         def fill(inner: BodyLowering, term: SSAValue, mask: SSAValue | None = None) -> None:
             assert isinstance(inner, LanesLowering)
@@ -141,11 +141,10 @@ class _Filling:
                 store_vector(inner, lanes, panel.buffer, inner.index.add(place, below))
 
         def rest(inner: BodyLowering, term: SSAValue) -> None:
-            kind: VectorType[I1] = VectorType(i1, [at.lanes])
-            left = difference(inner, terms, term)
-            fill(inner, term, inner.insert(vector.CreateMaskOp([left], kind)).mask_vector)
+            assert isinstance(inner, LanesLowering)
+            fill(inner, term, lanes_before(inner, terms, term))
 
-        loop(at, at.index.constant(0), whole, "term", fill, at.lanes)
+        loop(at, zero, whole, "term", fill, at.lanes)
         if not self.has_whole_squares(at.lanes):
             loop(at, whole, terms, "term", rest, at.lanes)
 

@@ -20,12 +20,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from xdsl.dialects import memref, vector
-from xdsl.dialects.builtin import I1, VectorType, i1
+from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.loops import SelectLanesOp
 from tadc.dialects.tix import Affine
 from tadc.dialects.tix import elementwise as ew
 from tadc.passes.analysis.index_uses import IndexUses
@@ -34,8 +32,9 @@ from tadc.passes.lowering.blocks.tested_terms import add_terms
 from tadc.passes.lowering.blocks.tile_block import BlockLowering
 from tadc.passes.lowering.blocks.tile_grid import Span
 from tadc.passes.lowering.blocks.tile_panels import Chunk
-from tadc.passes.lowering.emit import carrying_loop, difference, end_of_whole, loop, smaller
+from tadc.passes.lowering.emit import carrying_loop, difference, larger, loop, smaller
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.tails import end_of_whole, first_lanes, under_mask
 from tadc.passes.lowering.trees import bounds
 from tadc.passes.rewriting.shallow_copy import shallow_copy
 from tadc.passes.scheduling.nest import Nest
@@ -97,7 +96,7 @@ class TermBlock(BlockLowering):
             return self._written_out(op, *found, sums)
         low, high = bounds(self, op, own)
         width = self.index.constant(self.tile.columns)
-        end = end_of_whole(self, low, high, width)
+        end = larger(self, low, end_of_whole(self, low, high, width))
 
         def vectors(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
             assert isinstance(at, TermBlock)
@@ -132,7 +131,7 @@ class TermBlock(BlockLowering):
     def _add_rest(self, op: tix.ReductionOp, left: SSAValue, sums: Sums) -> Sums:
         """The sums with a vector more, of which so many lanes are terms."""
         inner = self.apart()
-        inner.mask = first_lanes(self, left)
+        inner.mask = first_lanes(self, smaller(self, left, self.index.constant(self.lanes)))
         return inner._add_first(op, sums)
 
     def _add_first(self, op: tix.ReductionOp, sums: Sums) -> Sums:
@@ -146,9 +145,9 @@ class TermBlock(BlockLowering):
     def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
         """A vector of partial sums with its next terms, but for lanes behind the last term."""
         after = super().plus(sum_, term, op)
-        if self.mask is None or self.is_left_out(term, op) or self._vanishes(op, term):
+        if self.is_left_out(term, op) or self._vanishes(op, term):
             return after
-        return self.insert(SelectLanesOp(self.mask, after, sum_)).result
+        return under_mask(self, after, sum_)
 
     def _vanishes(self, sum_: tix.ReductionOp, value: SSAValue) -> bool:
         """True if a term adds 0 where nothing is read: a product of elements that vectors hold."""
@@ -171,10 +170,3 @@ class TermBlock(BlockLowering):
             at = self.at(row, None)
             place = at.index.linear(forms, strides)
             self.insert(memref.StoreOp.get(at.value(value), target, [place]))
-
-
-def first_lanes(at: TermBlock, count: SSAValue) -> SSAValue:
-    """A mask of so many lanes, or of all of them if there are fewer."""
-    lanes = smaller(at, count, at.index.constant(at.lanes))
-    kind: VectorType[I1] = VectorType(i1, [at.lanes])
-    return at.insert(vector.CreateMaskOp([lanes], kind)).mask_vector

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import I1, MemRefType, VectorType, i1
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
@@ -177,8 +177,9 @@ class LaneReads(VectorLowering):
         home = owner.parent_block() if isinstance(owner, Operation) else owner
         while at.outer and at.block is not home:
             at = at.outer
-        kind: VectorType[I1] = VectorType(i1, [self.lanes])
-        none = at.once(("none", kind), lambda: vector.CreateMaskOp([at.constant(0)], kind))
+        none = at.once(
+            ("no lanes", self.lanes), lambda: operations.first_lanes(at.constant(0), self.lanes)
+        )
         return at.once(("spread", mask, order), lambda: operations.shuffle(mask, none, order))
 
     def _apart(self, source: SSAValue, first: SSAValue, step: SSAValue | int) -> SSAValue:

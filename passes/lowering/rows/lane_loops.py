@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import ceil
 
-from xdsl.dialects import vector
-from xdsl.dialects.builtin import I1, VectorType, i1
 from xdsl.ir import Region, SSAValue
 
 from tadc.dialects import tix
@@ -27,13 +25,17 @@ from tadc.passes.lowering.emit import (
     difference,
     larger,
     mirrored,
-    quotient,
     rounded_up,
     smaller,
 )
-from tadc.passes.lowering.lanes.vector_lowering import store_vector
 from tadc.passes.lowering.rows.row_lanes import RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.tails import (
+    end_of_whole,
+    first_lanes,
+    lanes_before,
+    store_under_mask,
+)
 
 Lanes = Sequence[SSAValue]
 """Vectors of partial results."""
@@ -72,8 +74,7 @@ def over_vectors(
         high = larger(at, low, high)
     vectors = at.tile.columns // at.lanes
     width, lanes = at.index.constant(at.tile.columns), at.index.constant(at.lanes)
-    whole = at.index.mul(quotient(at, difference(at, high, low), width), width)
-    end = at.index.add(low, whole)
+    end = end_of_whole(at, low, high, width)
 
     def all_lanes(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
         assert isinstance(inner, RowLanes)
@@ -84,7 +85,7 @@ def over_vectors(
         assert isinstance(inner, RowLanes)
         k = mirrored(inner, end, up, lanes, k) if backwards else k
         inner.index.values[index] = k
-        _mask(inner, smaller(inner, difference(inner, high, k), lanes))
+        inner.mask = first_lanes(inner, smaller(inner, difference(inner, high, k), lanes))
         return emit(inner, 1, carried)
 
     up = at.index.add(end, rounded_up(at, difference(at, high, end), lanes)) if backwards else high
@@ -117,22 +118,12 @@ def _in_line(
         k = inner.index.add(low, inner.index.constant(place * at.lanes)) if place else low
         inner.index.values[index] = k
         if place >= full:
-            _mask(inner, difference(inner, high, k))
+            inner.mask = lanes_before(inner, high, k)
         carried = emit(inner, vectors if place < whole else 1, carried)
     return carried
-
-
-def _mask(at: RowLanes, count: SSAValue) -> None:
-    """Leave out all lanes but the first ones, as many as the count."""
-    kind: VectorType[I1] = VectorType(i1, [at.lanes])
-    at.mask = at.insert(vector.CreateMaskOp([count], kind)).mask_vector
 
 
 def store_elements(at: RowLanes, op: tix.DefineOp, value: SSAValue) -> None:
     """Store a vector of a definition in its place, less the lanes that a mask leaves out."""
     place = at.index.linear([Affine.of(v) for v in op.indices], at.strides[op.result, op.shape])
-    target = at.buffers[op.result]
-    if at.mask is None:
-        store_vector(at, value, target, place)
-    else:
-        at.insert(vector.MaskedStoreOp(target, [place], at.mask, value))
+    store_under_mask(at, value, at.buffers[op.result], place)

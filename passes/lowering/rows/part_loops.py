@@ -22,7 +22,6 @@ from functools import reduce
 from xdsl.ir import Region, SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.loops import SelectLanesOp
 from tadc.dialects.tix import Constraint
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.size_bounds import ANY_SIZE, Bounds
@@ -39,6 +38,7 @@ from tadc.passes.lowering.scalars.segments import (
     add_segment,
     whole_sum,
 )
+from tadc.passes.lowering.tails import under_mask
 from tadc.passes.lowering.trees import missing
 from tadc.passes.rewriting.cloner import free_values
 from tadc.passes.scheduling.nest import Rows
@@ -275,6 +275,4 @@ def _length(at: RowGroup, op: tix.ReductionOp, own: Sequence[SSAValue]) -> Bound
 def _with_term(at: RowLanes, op: tix.ReductionOp, before: SSAValue) -> SSAValue:
     """A vector of partial results with the terms at a point."""
     after = at.add(before, at.lanes_of(tix.yielded(op.body)), op)
-    if at.mask is None:
-        return after
-    return at.insert(SelectLanesOp(at.mask, after, before)).result
+    return under_mask(at, after, before)

@@ -32,7 +32,7 @@ from tadc.dialects.loops import ParallelOp
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.sets import index_set
-from tadc.passes.lowering.emit import difference, either, loop, quotient, select, smaller
+from tadc.passes.lowering.emit import either, loop, select, smaller
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.rows.lane_loops import Lanes, is_heavy, over_vectors, store_elements
 from tadc.passes.lowering.rows.part_loops import VECTORS_OF_ELEMENTS, PartLoop
@@ -42,6 +42,7 @@ from tadc.passes.lowering.rows.row_lanes import RowLanes
 from tadc.passes.lowering.rows.row_quotients import are_safe, divisors, reciprocal
 from tadc.passes.lowering.rows.row_scans import RowScans
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.tails import end_of_whole
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.nest import Rows
 from tadc.passes.scheduling.rows.row_parts import Part, has_loops_of_its_own, is_long
@@ -131,9 +132,7 @@ def _span(
     if at.height > 1:
         end, test = high, _are_short(at, rows)
         if not is_whole:
-            height = at.index.constant(at.height)
-            whole = quotient(at, difference(at, high, low), height)
-            end = at.index.add(low, at.index.mul(whole, height))
+            end = end_of_whole(at, low, high, at.index.constant(at.height))
         if test is not None:
             end = select(at, test, end, low)
         loop(at, low, end, hint, several, at.height)

@@ -26,7 +26,6 @@ from collections.abc import Callable, Iterable
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.loops import SelectLanesOp
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.sets import index_set
@@ -35,6 +34,7 @@ from tadc.passes.lowering.rows.lane_loops import Lanes
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import SEGMENT_TERMS, add_segment, whole_sum
+from tadc.passes.lowering.tails import under_mask
 from tadc.passes.scheduling.scans import Scan, row_scans
 from tadc.passes.scheduling.tiles.tile import Tile
 
@@ -135,7 +135,7 @@ class RowScans:
             return terms.lanes_of(tix.yielded(scan.op.body))
         terms.mask = all_of(terms, masks)
         value = terms.lanes_of(tix.yielded(scan.op.body))
-        return at.insert(SelectLanesOp(terms.mask, value, _identity(at, scan))).result
+        return under_mask(terms, value, _identity(at, scan))
 
 
 def _identity(at: RowLanes, scan: Scan) -> SSAValue:

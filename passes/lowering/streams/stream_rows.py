@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import BoolAttr, VectorType, i1
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Block, SSAValue
 
 from tadc.dialects import tix
@@ -38,6 +38,7 @@ from tadc.passes.lowering.emit import (
 from tadc.passes.lowering.lanes.vector_lowering import VectorLowering
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.streams.stream_lanes import BorderLowering, InsideLowering, not_fused
+from tadc.passes.lowering.tails import lanes_before
 from tadc.passes.rewriting.programs import forms_of
 from tadc.passes.scheduling.streams.stream_guards import for_all_terms
 from tadc.passes.scheduling.streams.stream_phases import Phase
@@ -192,7 +193,7 @@ class Row:
         for value, place in self._stored(at, lanes):
             mask = masks[0]
             if self._modulus > 1:
-                mask = first_lanes(lanes[0], at.index.form(self._end), at.index.form(place))
+                mask = lanes_before(lanes[0], at.index.form(self._end), at.index.form(place))
             at.insert(vector.MaskedStoreOp(target, [self._position(at, place)], mask, value))
 
     def _stored(
@@ -232,11 +233,11 @@ class Row:
         before its first element."""
         if self._modulus > 1:
             rest = self._end - phase.residue + (self._modulus - 1)
-            return first_lanes(at, at.index.floordiv(rest, self._modulus), first)
-        there = first_lanes(at, self.high, first)
+            return lanes_before(at, at.index.floordiv(rest, self._modulus), first)
+        there = lanes_before(at, self.high, first)
         if not is_aligned:
             return there
-        return all_of(at, [there, at.others(first_lanes(at, self.low, first))])
+        return all_of(at, [there, at.others(lanes_before(at, self.low, first))])
 
 
 def _provide_quotients(at: BodyLowering, form: Affine) -> None:
@@ -246,12 +247,6 @@ def _provide_quotients(at: BodyLowering, form: Affine) -> None:
         if isinstance(op, tix.FloorDivOp) and v not in at.index.values:
             _provide_quotients(at, op.form)
             at.index.values[v] = at.index.floordiv(op.form, op.divisor.data)
-
-
-def first_lanes(at: VectorLowering, end: SSAValue, first: SSAValue) -> SSAValue:
-    """The lanes of elements that come before `end`, in a vector that begins with `first`."""
-    count = difference(at, end, first)
-    return at.insert(vector.CreateMaskOp([count], VectorType(i1, [at.lanes]))).mask_vector
 
 
 def _compare(at: BodyLowering, predicate: str, a: SSAValue, b: SSAValue) -> SSAValue:
