@@ -21,6 +21,7 @@ Modules
 - `roll_loops`: a stage that rolls along with its reader
 - `parallel`: the parallel loop around each kind, and the pieces that its iterations take
 - `tails`: masks, and the ends of loops over vectors or blocks
+- `accumulators`: compensated totals of long sums, in registers or in memory
 - `emit`: short forms for loops, branches and buffers on the stack
 - `operations`: the most frequent operations of loops, made quickly
 - `trees`: what a value or a bound needs, before it can be emitted

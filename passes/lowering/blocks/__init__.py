@@ -4,7 +4,6 @@
 - `tile_grid`: which blocks each iteration of the parallel loop computes
 - `tile_strip`: what the blocks of one iteration share, and sums that advance by chunks
 - `tile_panels`: what blocks share, copied so that columns lie side by side
-- `tile_totals`: what sums that wait in memory are emptied into
 - `tile_block`: one block, from its sums to its elements
 - `tile_stores`: how the elements of a block come to the result
 - `block_versions`: code without tests for blocks all of whose elements have their terms

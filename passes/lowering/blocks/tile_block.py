@@ -31,6 +31,7 @@ from tadc.dialects.loops import FenceOp, PrefetchOp
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering import operations
+from tadc.passes.lowering.accumulators import StoredTotals
 from tadc.passes.lowering.blocks.block_versions import in_versions
 from tadc.passes.lowering.blocks.narrow_ranges import narrow_range
 from tadc.passes.lowering.blocks.shifted_terms import add_shifted, all_are_shifted, shifts
@@ -42,13 +43,12 @@ from tadc.passes.lowering.blocks.tile_stores import store_apart, store_beside
 from tadc.passes.lowering.emit import (
     buffer,
     carrying_loop,
-    loop,
     when,
 )
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
-from tadc.passes.lowering.scalars.segments import Segments, add_segment, whole_sum
+from tadc.passes.lowering.scalars.segments import Segments
 from tadc.passes.lowering.trees import bounds
 from tadc.passes.scheduling.costs.tile_cost import MOST_TERMS_WRITTEN_OUT
 from tadc.passes.scheduling.nest import Nest
@@ -108,7 +108,7 @@ class BlockLowering(LaneChoices):
             own = rows_last(op, self.tile, self.uses)
             found = in_versions(self, op, sums, lambda at: at.add_terms(op, own, sums))
             return self.provide(op, found)
-        totals = Totals(self, segments, len(sums))
+        totals = BlockTotals(self, segments, len(sums))
 
         def fill(
             at: BodyLowering, own: Sequence[SSAValue], carried: Sequence[SSAValue]
@@ -262,46 +262,22 @@ def written_out(op: tix.ReductionOp, own: Sequence[SSAValue]) -> tuple[int, int]
     return constant_range(op, own[0]) if terms <= MOST_TERMS_WRITTEN_OUT else None
 
 
-class Totals:
-    """Running totals of the sums of a block, which are emptied into them after each segment."""
+class BlockTotals:
+    """Accumulators of the sums of a block, which are emptied into them after each segment."""
 
     def __init__(self, at: BlockLowering, segments: Segments, count: int):
         self._several = segments.are_several(at)
-        self._size = count * at.lanes
-        self._total, self._errors, self._last = (
-            buffer(at, self._size, hint) for hint in ("total", "errors", "last")
-        )
-
-        def clear(inner: BlockLowering, n: SSAValue) -> None:
-            zeros = inner.splat(inner.constant(0.0))
-            for target in (self._total, self._errors):
-                store_vector(inner, zeros, target, n)
-
-        when(at, self._several, lambda inner: self._each(inner, clear))
-
-    def _each(self, at: BodyLowering, fill: Callable[[BlockLowering, SSAValue], None]) -> None:
-        """A loop over the places of all vectors."""
-
-        def one(inner: BodyLowering, n: SSAValue) -> None:
-            assert isinstance(inner, BlockLowering)
-            fill(inner, n)
-
-        assert isinstance(at, BlockLowering)
-        loop(at, at.index.constant(0), at.index.constant(self._size), "n", one, at.lanes)
+        size = count * at.lanes
+        self._totals = totals = StoredTotals.of(at, at.index.constant(size), size, at.lanes)
+        self._last = buffer(at, size, "last")
+        when(at, self._several, lambda inner: totals.clear(inner, totals.total, totals.errors))
 
     def take(self, at: BlockLowering, sums: Sums) -> Sums:
         """Zeros, with the sums in the totals, if there are several segments; else the sums."""
 
-        def add(inner: BlockLowering, n: SSAValue) -> None:
-            memory = self._total, self._errors, self._last
-            total, errors, last = (load_vector(inner, source, n) for source in memory)
-            new = add_segment(inner, total, errors, last)
-            for value, target in zip(new, memory[:2], strict=True):
-                store_vector(inner, value, target, n)
-
         def empty(inner: BlockLowering) -> Sums:
             inner.store_sums(sums, self._last, inner.index.constant(0))
-            self._each(inner, add)
+            self._totals.add(inner, self._last)
             return [inner.splat(inner.constant(0.0))] * len(sums)
 
         return _if_several(at, self._several, empty, sums)
@@ -309,12 +285,8 @@ class Totals:
     def end(self, at: BlockLowering, sums: Sums) -> Sums:
         """The sums of all segments."""
 
-        def join(inner: BlockLowering, n: SSAValue) -> None:
-            total, errors = (load_vector(inner, m, n) for m in (self._total, self._errors))
-            store_vector(inner, whole_sum(inner, total, errors), self._last, n)
-
         def whole(inner: BlockLowering) -> Sums:
-            self._each(inner, join)
+            self._totals.store_sums(inner, self._last)
             places = inner.positions(inner.index.constant(0), len(sums))
             return [load_vector(inner, self._last, place) for place in places]
 

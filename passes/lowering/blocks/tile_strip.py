@@ -28,13 +28,13 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering.accumulators import StoredTotals
 from tadc.passes.lowering.blocks.block_versions import in_versions
 from tadc.passes.lowering.blocks.sloped_sums import Sums
 from tadc.passes.lowering.blocks.tile_block import BlockLowering
 from tadc.passes.lowering.blocks.tile_grid import Span, most_blocks
 from tadc.passes.lowering.blocks.tile_panels import Chunk, fill_panel
-from tadc.passes.lowering.blocks.tile_totals import Totals
-from tadc.passes.lowering.emit import buffer, loop, smaller
+from tadc.passes.lowering.emit import buffer, loop, smaller, when
 from tadc.passes.lowering.lanes.lanes_lowering import Panel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import Segments
@@ -204,15 +204,28 @@ class _ChunkedSum:
         segments = Segments.of(at, op, op.indices, length)
         if segments is None:
             return self.advance(at, op.indices)
-        count = self.strip.count(at, self.size)
-        totals = Totals.begin(at, segments, self.waiting, count, self.room)
+        totals = StoredTotals.of(at, self.strip.count(at, self.size), self.room)
+        several = segments.are_several(at)
+
+        def begin(inner: BodyLowering) -> None:
+            totals.clear(inner, totals.total)
+            totals.clear(inner, totals.errors)
+
+        def take(inner: BodyLowering) -> None:
+            totals.add(inner, self.waiting)
+            totals.clear(inner, self.waiting)
+
+        def end(inner: BodyLowering) -> None:
+            totals.store_sums(inner, totals.total)
+            totals.copy(inner, totals.total, self.waiting)
 
         def fill(inner: BodyLowering, own: Sequence[SSAValue]) -> None:
             self.advance(inner, own)
-            totals.take(inner)
+            when(inner, several, take)
 
+        when(at, several, begin)
         segments.each(at, fill)
-        totals.end(at)
+        when(at, several, end)
 
     def _begin(self, at: BodyLowering) -> None:
         """Let the sums of all blocks be those of no terms."""

@@ -24,10 +24,10 @@ from tadc.dialects.loops import ParallelOp
 from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.size_bounds import ANY_SIZE
+from tadc.passes.lowering.accumulators import StoredTotals
 from tadc.passes.lowering.emit import (
     buffer,
     difference,
-    load,
     loop,
     mirrored,
     quotient_up,
@@ -41,7 +41,7 @@ from tadc.passes.lowering.parallel import parallel, piece_of
 from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors, store_elements
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
-from tadc.passes.lowering.scalars.segments import SEGMENT_TERMS, add_segment, whole_sum
+from tadc.passes.lowering.scalars.segments import SEGMENT_TERMS
 from tadc.passes.scheduling.scans import Scan, column_scans
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, indices_of, lanes_of
@@ -204,24 +204,26 @@ class _Total:
     op: tix.ReductionOp
     here: SSAValue
     """The totals of the segment."""
-    before: SSAValue | None
-    """The totals of all segments before, where there may be any: the next two, added."""
-    total: SSAValue | None = None
-    errors: SSAValue | None = None
+    before: SSAValue | None = None
+    """The totals of all segments before, where there may be any: those of `sums`."""
+    sums: StoredTotals | None = None
 
     @classmethod
     def begin(cls, at: BodyLowering, scan: Scan, has_segments: bool) -> _Total:
         """Totals of nothing yet."""
-        has_sums = isinstance(scan.op, tix.SumOp) and has_segments
-        names = ["total", *(["before", "sum", "errors"] if has_sums else [])]
-        buffers = [buffer(at, COLUMNS_OF_STRIP, name) for name in names]
+        count = at.index.constant(COLUMNS_OF_STRIP)
+        here = buffer(at, COLUMNS_OF_STRIP, "total")
 
         def clear(inner: BodyLowering, n: SSAValue) -> None:
-            for target in buffers:
-                store(inner, inner.constant(scan.op.IDENTITY), target, n)
+            store(inner, inner.constant(scan.op.IDENTITY), here, n)
 
-        loop(at, at.index.constant(0), at.index.constant(COLUMNS_OF_STRIP), "n", clear)
-        return cls(scan.op, *buffers) if has_sums else cls(scan.op, buffers[0], None)
+        loop(at, at.index.constant(0), count, "n", clear)
+        if not (isinstance(scan.op, tix.SumOp) and has_segments):
+            return cls(scan.op, here)
+        sums = StoredTotals.of(at, count, COLUMNS_OF_STRIP)
+        before = buffer(at, COLUMNS_OF_STRIP, "before")
+        sums.clear(at, before, sums.total, sums.errors)
+        return cls(scan.op, here, before, sums)
 
     def add(self, at: RowLanes, place: SSAValue, term: SSAValue) -> None:
         """Add a vector of terms."""
@@ -237,18 +239,11 @@ class _Total:
 
     def take(self, at: BodyLowering) -> None:
         """Count the totals of the segment to those before."""
-        before, total, errors = self.before, self.total, self.errors
-        if before is None or total is None or errors is None:
+        if self.sums is None or self.before is None:
             return
-
-        def join(inner: BodyLowering, n: SSAValue) -> None:
-            last = load(inner, self.here, n)
-            pair = add_segment(inner, load(inner, total, n), load(inner, errors, n), last)
-            values = [*pair, whole_sum(inner, *pair), inner.constant(0.0)]
-            for value, target in zip(values, [total, errors, before, self.here], strict=True):
-                store(inner, value, target, n)
-
-        loop(at, at.index.constant(0), at.index.constant(COLUMNS_OF_STRIP), "n", join)
+        self.sums.add(at, self.here)
+        self.sums.store_sums(at, self.before)
+        self.sums.clear(at, self.here)
 
 
 Pair = tuple[Scan, _Total]

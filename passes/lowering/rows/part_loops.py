@@ -26,6 +26,7 @@ from tadc.dialects.tix import Constraint
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.size_bounds import ANY_SIZE, Bounds
 from tadc.passes.index_sets.sets import index_set
+from tadc.passes.lowering.accumulators import CarriedTotals
 from tadc.passes.lowering.emit import carrying_loop, one_of
 from tadc.passes.lowering.rows.lane_loops import Lanes, is_heavy, over_vectors, store_elements
 from tadc.passes.lowering.rows.piece_loops import add_terms
@@ -35,8 +36,6 @@ from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import (
     SEGMENT_TERMS,
     Segments,
-    add_segment,
-    whole_sum,
 )
 from tadc.passes.lowering.tails import under_mask
 from tadc.passes.lowering.trees import missing
@@ -122,22 +121,17 @@ class PartLoop:
                 if v not in own:
                     self._fix(inner, n, inner.index.values[v])
             last = self._of_terms(inner, own)
-            totals, errors = carried[:count], carried[count : 2 * count]
-            parts = zip(totals, errors, last, strict=True)
-            pairs = [add_segment(inner, *part) for part in parts]
-            return [*(total for total, _ in pairs), *(error for _, error in pairs), *last]
+            return [*CarriedTotals.of(carried[: 2 * count]).plus(inner, last).carried, *last]
 
         zero = at.constant(0.0)
         found = segments.emit(at, [zero] * (3 * count), fill)
+        sums, last = CarriedTotals.of(found[: 2 * count]), found[2 * count :]
         test = segments.are_several(at)
-
-        def total(inner: BodyLowering, n: int) -> SSAValue:
-            return whole_sum(inner, found[n], found[count + n])
 
         def chosen(n: int) -> SSAValue:
             if test is None:
-                return total(at, n)
-            return one_of(at, test, lambda inner: total(inner, n), lambda _: found[2 * count + n])
+                return sums.sum(at, n)
+            return one_of(at, test, lambda inner: sums.sum(inner, n), lambda _: last[n])
 
         return [chosen(n) for n in range(count)]
 

@@ -29,11 +29,12 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.sets import index_set
+from tadc.passes.lowering.accumulators import CarriedTotals
 from tadc.passes.lowering.emit import all_of, carrying_loop, mirrored, rounded_up, smaller
 from tadc.passes.lowering.rows.lane_loops import Lanes
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
-from tadc.passes.lowering.scalars.segments import SEGMENT_TERMS, add_segment, whole_sum
+from tadc.passes.lowering.scalars.segments import SEGMENT_TERMS
 from tadc.passes.lowering.tails import under_mask
 from tadc.passes.scheduling.scans import Scan, row_scans
 from tadc.passes.scheduling.tiles.tile import Tile
@@ -82,16 +83,15 @@ class RowScans:
             assert isinstance(inner, RowLanes)
             first = mirrored(inner, low, end, width, k) if self.are_backwards else k
             last = smaller(inner, inner.index.add(first, width), high)
-            pairs = list(zip(carried[::2], carried[1::2], strict=True))
-            for scan, pair in zip(self.scans, pairs, strict=True):
-                self.before[scan.result] = (
-                    whole_sum(inner, *pair) if isinstance(scan.op, tix.SumOp) else pair[0]
-                )
+            before = [CarriedTotals.of(carried[n : n + 2]) for n in range(0, len(carried), 2)]
+            for scan, sums in zip(self.scans, before, strict=True):
+                is_sum = isinstance(scan.op, tix.SumOp)
+                self.before[scan.result] = sums.sum(inner) if is_sum else sums.totals[0]
             totals = emit(inner, first, last, [_identity(inner, scan) for scan in self.scans])
             return [
                 number
-                for scan, pair, total in zip(self.scans, pairs, totals, strict=True)
-                for number in _joined(inner, scan, pair, total)
+                for scan, sums, total in zip(self.scans, before, totals, strict=True)
+                for number in _joined(inner, scan, sums, total)
             ]
 
         none = at.splat(at.constant(0.0))
@@ -142,13 +142,11 @@ def _identity(at: RowLanes, scan: Scan) -> SSAValue:
     return at.splat(at.constant(scan.op.IDENTITY))
 
 
-def _joined(
-    at: RowLanes, scan: Scan, before: tuple[SSAValue, SSAValue], total: SSAValue
-) -> tuple[SSAValue, SSAValue]:
+def _joined(at: RowLanes, scan: Scan, before: CarriedTotals, total: SSAValue) -> Lanes:
     """The total before the next segment, and the rounding errors of that."""
     if isinstance(scan.op, tix.SumOp):
-        return add_segment(at, *before, total)
-    return at.add(before[0], total, scan.op), before[1]
+        return before.plus(at, [total]).carried
+    return [at.add(before.totals[0], total, scan.op), *before.errors]
 
 
 def _prefixes(at: RowLanes, scan: Scan, terms: SSAValue) -> SSAValue:

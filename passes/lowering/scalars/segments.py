@@ -13,12 +13,7 @@
 Without segments a number stops growing: in float32, 2**24 + 1 is 2**24. Literature calls segments
 blocks, which in this package are those of tiles.
 
-**What is lost** is a number of the same precision, and six operations compute it exactly whatever
-the sizes of a and b (Knuth, The Art of Computer Programming 2, section 4.2.2):
-
-    s = a + b,  b' = s - a,  a' = s - b',  (a - a') + (b - b')
-
-They must stay as written: with leave to reassociate a compiler finds that they give 0.
+What is lost is a number of the same precision (`passes/lowering/accumulators.py`).
 
 **Bound.** Let u be half the distance from 1 to the next number (2**-24 for f32, 2**-53 for f64),
 S the sum, A the sum of the absolute values of its m terms, and n the number of segments, of at most
@@ -55,14 +50,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, prod
+from math import prod
 
-from xdsl.dialects import arith, math
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.passes.analysis.size_bounds import SizeBounds
-from tadc.passes.lowering import operations
+from tadc.passes.lowering.accumulators import CarriedTotals
 from tadc.passes.lowering.emit import (
     any_of,
     at_least_one,
@@ -72,7 +67,6 @@ from tadc.passes.lowering.emit import (
     smaller,
 )
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
-from tadc.passes.lowering.scalars.elementary import AS_WRITTEN
 from tadc.passes.scheduling.tiles.sum_lengths import constraints_of, most_values
 
 SEGMENT_TERMS = 4096
@@ -105,13 +99,12 @@ class SegmentLowering(BodyLowering):
             at: BodyLowering, own: Sequence[SSAValue], carried: Sequence[SSAValue]
         ) -> Sequence[SSAValue]:
             assert isinstance(at, SegmentLowering)
-            total, errors = carried
-            total.name_hint, errors.name_hint = "total", "errors"
-            return add_segment(at, total, errors, at.one_segment(segments.op, own))
+            for value, hint in zip(carried, ("total", "errors"), strict=True):
+                value.name_hint = hint
+            return CarriedTotals.of(carried).plus(at, [at.one_segment(segments.op, own)]).carried
 
         zero = self.constant(0.0)
-        total, errors = segments.emit(self, [zero, zero], fill)
-        return whole_sum(self, total, errors)
+        return CarriedTotals.of(segments.emit(self, [zero, zero], fill)).sum(self)
 
 
 @dataclass(frozen=True)
@@ -234,28 +227,3 @@ def _room_outside(
     length = at_least_one(at, difference(at, high, low))
     number = at.index.constant(room) if isinstance(room, int) else room
     return at_least_one(at, quotient(at, number, length))
-
-
-# --- how totals are added -------------------------------------------------------------------------
-
-
-def add_segment(
-    at: BodyLowering, total: SSAValue, errors: SSAValue, last: SSAValue
-) -> tuple[SSAValue, SSAValue]:
-    """The running total and the sum of its rounding errors, with the last segment added."""
-
-    def apply(kind: type[arith.AddfOp | arith.SubfOp], a: SSAValue, b: SSAValue) -> SSAValue:
-        return at.insert(operations.binary(kind, a, b, fastmath=AS_WRITTEN)).result
-
-    after = apply(arith.AddfOp, total, last)
-    added = apply(arith.SubfOp, after, total)
-    kept = apply(arith.SubfOp, after, added)
-    lost = apply(arith.AddfOp, apply(arith.SubfOp, total, kept), apply(arith.SubfOp, last, added))
-    return after, apply(arith.AddfOp, errors, lost)
-
-
-def whole_sum(at: BodyLowering, total: SSAValue, errors: SSAValue) -> SSAValue:
-    """The running total with its errors; without them where it has left the numbers."""
-    size = at.insert(math.AbsFOp(errors)).result
-    both = at.insert(arith.AddfOp(total, errors, AS_WRITTEN)).result
-    return at.select("olt", size, at.constant(inf), both, total)

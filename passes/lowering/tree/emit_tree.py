@@ -21,6 +21,7 @@ from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.size_bounds import ANY_SIZE
+from tadc.passes.lowering.accumulators import CarriedTotals
 from tadc.passes.lowering.emit import (
     carrying_loop,
     loop,
@@ -33,7 +34,7 @@ from tadc.passes.lowering.parallel import parallel, piece_of
 from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
-from tadc.passes.lowering.scalars.segments import Segments, add_segment, whole_sum
+from tadc.passes.lowering.scalars.segments import Segments
 from tadc.passes.lowering.tree.points import Kept, Points
 from tadc.passes.lowering.tree.recurrences import next_element
 from tadc.passes.rewriting.programs import definition_around
@@ -222,21 +223,16 @@ class _Scope:
         if segments is None:
             self._loop_over_terms(node, op, points)
             return points.end(op)
-        count = len(start)
 
         def fill(inner: BodyLowering, own: Sequence[SSAValue], carried: Lanes) -> Lanes:
             assert isinstance(inner, Points)
-            totals, errors = carried[:count], carried[count:]
             inner.accumulators[op] = start
             fixed = self.fixed | {v for v in op.indices if v not in own}
             self._with(inner, fixed)._loop_over_terms(node, op, inner)
-            added = zip(totals, errors, inner.accumulators[op], strict=True)
-            pairs = [add_segment(inner, *part) for part in added]
-            return [*(total for total, _ in pairs), *(error for _, error in pairs)]
+            return CarriedTotals.of(carried).plus(inner, inner.accumulators[op]).carried
 
-        carried = segments.emit(points, [*start, *start], fill)
-        pairs = zip(carried[:count], carried[count:], strict=True)
-        points.accumulators[op] = [whole_sum(points, total, error) for total, error in pairs]
+        sums = CarriedTotals.of(segments.emit(points, [*start, *start], fill))
+        points.accumulators[op] = [sums.sum(points, n) for n in range(len(start))]
         points.end(op)
 
     def _loop_over_terms(self, node: For, op: tix.ReductionOp, points: Points) -> None:
