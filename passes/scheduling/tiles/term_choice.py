@@ -18,7 +18,7 @@ from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.guards import is_guard
 from tadc.passes.rewriting.programs import definition_around
-from tadc.passes.scheduling.costs.tile_cost import ELEMENTS_OF_LINE
+from tadc.passes.scheduling.costs.tile_cost import ELEMENTS_OF_LINE, SHARE_OF_SUMS
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import (
@@ -53,6 +53,7 @@ def term_candidates(
     sums, uses, lanes = blocked_sums(op.body), IndexUses(), lanes_of(op)
     under_way = _sums_under_way(registers)
     most_sums = registers.count // 2 // registers.of_vector
+    all_rows = int(SHARE_OF_SUMS * registers.count) // registers.of_vector
     if len(sums) != 1 or not lies_along(sums[0], uses):
         return
     apart = _rows_apart(sums[0], uses)
@@ -66,12 +67,13 @@ def term_candidates(
         height = prod(count for _, count in whole)
         lines = prod(count for v, count in whole if v in apart)
         for row_index in (None, *own):
-            most = most_sums // height
-            if row_index in apart:
-                most = min(most, MOST_ROWS_APART // lines)
+            few = MOST_ROWS_APART // lines if row_index in apart else registers.count
+            most = min(most_sums // height, few)
             if any(v is row_index for v, _ in whole) or not most:
                 continue
             rows = 1 if row_index is None else _even(extent(row_index), most)
+            if row_index is not None and not whole and extent(row_index) <= min(all_rows, few):
+                rows = extent(row_index)  # no rest
             if rows * height > 1 and (row_index is None or rows > 1):
                 vectors = min(-(-under_way // (rows * height)), room)
                 if vectors:
