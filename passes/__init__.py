@@ -23,9 +23,10 @@ is stored and what is computed where it is read, `order_definitions` when. `batc
 and all that depends on them, one more index: it goes before derivatives or behind them.
 
 Code begins with `specialise`, which makes numbers of sizes that a call has. `unwrap_indices` reads
-along lines what wraps around circles, by choices or from copies, and `solve_conditions` takes
-equations out of the conditions of programs as they are written. `recompute_elements` computes
-where they are read the elements of large tensors that are made of few numbers.
+along lines what wraps around circles, by choices or from copies, `unroll_rounds` writes out sums
+over the rounds of these, `solve_conditions` takes equations out of the conditions of programs as
+they are written, and `peel_sums` gives long sums bounds that do not move. `recompute_elements`
+computes where they are read the elements of large tensors that are made of few numbers.
 `outline_scans` gives names to sums up to an element, and to their terms, `split_axes` makes two
 indices of one that counts by its quotient and its remainder, `multiply_out` sums of products of
 which parts can leave a sum, `order_windows` lets windows of columns follow those of rows, and

@@ -66,6 +66,7 @@ from tadc.passes.rewriting.programs import (
     ProgramBuilder,
     copy_definition,
     copy_program,
+    reductions_around,
 )
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.recurrences import is_recurrence, recurrence_in
@@ -224,11 +225,15 @@ def _worth_a_name(program: tix.ProgramOp, sizes: Mapping[str, int] | None) -> se
 
 
 def _is_beside_another(op: Operation, definition: tix.DefineOp) -> bool:
-    """True for one of several long sums that few elements are made of."""
+    """True for one of several long sums that few elements are made of; of the others some elements
+    may have none."""
     if definition.view is not None or any(size.terms for size in definition.shape):
         return False
-    around = [o for o in definition.body.block.ops if isinstance(o, tix.SumOp) and not _is_short(o)]
-    return op in around and len(around) > 1 and _count(definition) <= FEW_ELEMENTS
+    if op.parent_op() is not definition or not isinstance(op, tix.SumOp) or _is_short(op):
+        return False
+    long = [o for o in definition.walk() if isinstance(o, tix.SumOp) and not _is_short(o)]
+    others = (o for o in long if o is not op and not any(reductions_around(o)))
+    return any(others) and _count(definition) <= FEW_ELEMENTS
 
 
 def _count(definition: tix.DefineOp) -> int:

@@ -39,6 +39,7 @@ from tadc.passes.outline_reductions import OutlineReductionsPass
 from tadc.passes.outline_scans import OutlineScansPass
 from tadc.passes.outline_values import OutlineValuesPass
 from tadc.passes.pack_reads import PackReadsPass
+from tadc.passes.peel_sums import PeelSumsPass
 from tadc.passes.recompute_elements import RecomputeElementsPass
 from tadc.passes.rewriting.written_sizes import write_sizes
 from tadc.passes.schedule import SchedulePass
@@ -60,6 +61,7 @@ from tadc.passes.split_solves import SplitSolvesPass
 from tadc.passes.split_sums import SplitSumsPass
 from tadc.passes.spread_reductions import SpreadReductionsPass
 from tadc.passes.transpose_reads import TransposeReadsPass
+from tadc.passes.unroll_rounds import UnrollRoundsPass
 from tadc.passes.unwrap_indices import UnwrapIndicesPass
 from tadc.passes.zero_arguments import ZeroArgumentsPass
 
@@ -225,8 +227,12 @@ def summing_passes(
             *(specialising if values or any(ends) else []),
             # before equations and sums are looked at: quotients are neither
             Step("tensor-index", UnwrapIndicesPass()),
+            # likewise: bounds of rounds divide, those of each do not
+            Step("tensor-index", UnrollRoundsPass()),
             # before partial sums are: what a condition leaves of a sum decides them
             Step("tensor-index", SolveConditionsPass(example)),
+            # when conditions are bounds: blocks share the terms of sums whose bounds do not move
+            *([Step("tensor-index", PeelSumsPass(example))] if tile else []),
             # before partial sums are: sums that nothing is stored between are sums of products
             Step("tensor-index", RecomputeElementsPass(example)),
             *(_for_indices(example) if tile else []),

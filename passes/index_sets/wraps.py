@@ -52,7 +52,7 @@ def is_at_most(numerator: Affine, divisor: int, value: int) -> Constraint:
 def wraps_of(read: tix.ReadOp, path: Path) -> Iterator[Wrap]:
     """The quotients in the indices of a read that wrap around, where numbers bound these."""
     quotients = quotients_of(read.forms)
-    ranges = _ranges(path) if quotients else {}
+    ranges = ranges_around(path) if quotients else {}
     for quotient in quotients:
         whole = _multiples(quotient)
         rest = quotient.form - whole * quotient.divisor.data
@@ -81,7 +81,7 @@ def _changes_once(rest: Affine, divisor: int, ranges: Mapping[SSAValue, Ends]) -
     )
 
 
-def _ranges(path: Path) -> dict[SSAValue, Ends]:
+def ranges_around(path: Path) -> dict[SSAValue, Ends]:
     """The first and the last value of the indices around a read that have numbers for bounds."""
     low: dict[SSAValue, int] = {}
     high: dict[SSAValue, int] = {}

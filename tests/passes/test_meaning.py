@@ -322,14 +322,14 @@ def small_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def check_code(seed: int, tile: bool, threads: bool = False) -> None:
-    """`specialise`, `unwrap-indices`, `solve-conditions`, `recompute-elements`, `outline-scans`,
-    `split-axes`, `multiply-out`, `order-windows`, `move-windows`, `factor-sums`, `split-ranges`,
-    `split-elements`, `hoist-reductions`, `split-residues`, `outline-values`, `pack-reads`,
-    `cut-sums`, `cut-reductions`, `spread-reductions`, `transpose-reads`, `simplify-sums`,
-    `expand-calls`, `expand-powers`, `set-precision`, `set-registers`, `split-sums`, `join-sums`,
-    `collect-factors`, `shift-sums`, `interchange-sums`, `share-values`, `shape-loops`,
-    `merge-axes`, `elide-copies`, `order-factors`, `schedule` and `coarsen-threads`, one by one; any
-    of the sizes are numbers."""
+    """`specialise`, `unwrap-indices`, `unroll-rounds`, `solve-conditions`, `peel-sums`,
+    `recompute-elements`, `outline-scans`, `split-axes`, `multiply-out`, `order-windows`,
+    `move-windows`, `factor-sums`, `split-ranges`, `split-elements`, `hoist-reductions`,
+    `split-residues`, `outline-values`, `pack-reads`, `cut-sums`, `cut-reductions`,
+    `spread-reductions`, `transpose-reads`, `simplify-sums`, `expand-calls`, `expand-powers`,
+    `set-precision`, `set-registers`, `split-sums`, `join-sums`, `collect-factors`, `shift-sums`,
+    `interchange-sums`, `share-values`, `shape-loops`, `merge-axes`, `elide-copies`,
+    `order-factors`, `schedule` and `coarsen-threads`, one by one; any of the sizes are numbers."""
     tadc.define_function("grown", "x", value="exp(x)", derivative="grown")
     case = random_case(seed, **(EVERYTHING if seed % 2 else {}))
     source = re.sub(r"\bexp\(", "grown(", case.source)
