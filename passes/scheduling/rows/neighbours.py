@@ -19,6 +19,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
+from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.value_numbers import ValueNumbers
 from tadc.passes.scheduling.tiles.tile import Neighbour, Tile
 
@@ -30,13 +31,15 @@ def neighbours_of(op: tix.DefineOp, tile: Tile) -> dict[SSAValue, tuple[Neighbou
     """The dear values of a definition that are those of elements before, in blocks of a tile."""
     values, found = dear_values(op), dict[SSAValue, tuple[Neighbour, ...]]()
     shifts = _shifts(op, tile) if len(values) > 1 else ()
-    here = ValueNumbers(op) if shifts else None
+    here, uses = ValueNumbers(op) if shifts else None, IndexUses()
     for rows, columns in shifts:
         assert here is not None and tile.row_index is not None
         there = here.shifted({tile.row_index: rows, tile.column_index: columns})
         places = {there[v]: v for v in values}
+        # all rows have a value that does not depend on them: there is nothing to take from another
+        along = tile.row_index if rows else tile.column_index
         for v in values:
-            if here[v] in places:
+            if here[v] in places and along in uses.of(v):
                 found[v] = (*found.get(v, ()), Neighbour(places[here[v]], rows, columns))
     return found
 

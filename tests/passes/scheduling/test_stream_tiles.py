@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tadc
+from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.streams import stream_tiles
 from tadc.passes.scheduling.streams.stream_tiles import stream_tile
 from tadc.passes.scheduling.tiles.tile import Tile
@@ -61,6 +62,16 @@ def shared(source: str) -> set[tuple[int, int]]:
 )
 def test_which_neighbours_have_a_value(source: str, expected: set[tuple[int, int]]) -> None:
     assert shared(source) == expected
+
+
+@pytest.mark.parametrize("factor", ["exp(s)", "exp(z[j])"])
+def test_no_row_takes_from_others_what_all_rows_have(factor: str) -> None:
+    (op,) = tadc.compile(f"{EDGES} * {factor}").program.op.definitions
+    tile, uses = stream_tile(op, {}), IndexUses()
+    assert tile is not None and tile.neighbours
+    for value, found in tile.neighbours.items():
+        for same in found:
+            assert (tile.row_index if same.rows else tile.column_index) in uses.of(value)
 
 
 def test_the_share_of_a_block_that_is_computed() -> None:
