@@ -45,6 +45,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, TensorType, between
 from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.analysis.access import moves_last
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.rounding import is_free, must_round_identically
 from tadc.passes.index_sets.sets import boxed_indices
@@ -250,7 +251,7 @@ def _cut_for_caches(
         most = ELEMENTS_OF_CORE // 2 * length // again
         height = 1 << most.bit_length() >> 1
         pieces = -(-length // height) if height else 0
-        is_outside = all(index in own for own in used) and not _lies_along(inner, index)
+        is_outside = all(index in own for own in used) and not moves_last(inner, index)
         if is_outside and pieces > 1 and pieces * elements * FEWEST_USES <= read:
             return _Cut(inner, [_Side(index, boxes[index], height)], outside=True)
     return None
@@ -265,7 +266,7 @@ def _cut_of(op: tix.ReductionOp, sizes: Mapping[str, int]) -> _Cut | None:
         return None
     lengths = dict(zip(boxes, values, strict=True))
     terms = prod(lengths.get(v, LONG) for v in op.indices)
-    inner = [v for v in boxes if _lies_along(op, v)]
+    inner = [v for v in boxes if moves_last(op, v)]
     outer = [v for v in boxes if v not in inner and lengths[v] >= FEWEST_PIECES]
     index = max(outer or boxes, key=lengths.__getitem__)
     if lengths[index] < LONG and (terms < FEWEST_TERMS or index in inner):
@@ -283,7 +284,7 @@ def _first_across(op: tix.ReductionOp, lengths: Mapping[SSAValue, int]) -> Seque
     along them."""
     found: list[SSAValue] = []
     for index in op.indices:
-        if index not in lengths or _lies_along(op, index):
+        if index not in lengths or moves_last(op, index):
             return []
         found.append(index)
         if prod(lengths[v] for v in found) >= FEWEST_PIECES:
@@ -297,12 +298,6 @@ def _known(sizes: Sequence[Affine], values: Mapping[str, int]) -> list[int] | No
         return None
     known = SizeValues(values)
     return [form.evaluate(known) for form in sizes]
-
-
-def _lies_along(op: tix.ReductionOp, index: SSAValue) -> bool:
-    """True if terms lie side by side along an index, in one of the tensors that are read."""
-    reads = [o for o in op.walk() if isinstance(o, tix.ReadOp)]
-    return any(read.forms and read.forms[-1][index] for read in reads)
 
 
 # --- the change -----------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.access import is_slow, stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.rewriting.builder import BodyBuilder
@@ -36,7 +37,6 @@ from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
 from tadc.passes.scheduling.tiles.boxes import constant_length
-from tadc.passes.scheduling.tiles.tile_analysis import is_slow, stride
 from tadc.passes.shift_sums import in_extremum
 
 COST_OF_LINE = 8

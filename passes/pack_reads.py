@@ -49,6 +49,7 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.analysis.access import is_slow, stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.rounding import is_free, must_round_identically
 from tadc.passes.cut_reductions import has_few_elements
@@ -88,7 +89,7 @@ from tadc.passes.scheduling.tiles.sum_lengths import (
     long_sums,
     term_count,
 )
-from tadc.passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, registers_for, stride
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of, registers_for
 from tadc.passes.scheduling.tiles.tile_choice import (
     least_cost_of_terms,
     may_have_tiles,

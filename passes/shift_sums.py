@@ -42,6 +42,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.once import cached_property
+from tadc.passes.analysis.access import is_slow
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.infer_ranges import infer_ranges
@@ -56,7 +57,6 @@ from tadc.passes.rewriting.programs import (
 )
 from tadc.passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
 from tadc.passes.scheduling.tiles.sum_lengths import MOST_TERMS_OF_WINDOW
-from tadc.passes.scheduling.tiles.tile_analysis import is_slow
 from tadc.passes.simplify_sums import simplify_sums
 
 MOST_FORMS = 64

@@ -32,6 +32,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, TensorType, between
+from tadc.passes.analysis.access import moves_last
 from tadc.passes.analysis.rounding import is_free, must_round_identically
 from tadc.passes.analysis.size_bounds import Bounds, SizeBounds
 from tadc.passes.index_sets.sets import boxed_indices
@@ -172,7 +173,7 @@ def _sorted(
     reduction: tix.ReductionOp, lengths: Mapping[SSAValue, float]
 ) -> tuple[SSAValue | None, list[SSAValue]]:
     """The longest index along which terms lie side by side, and the others, longest first."""
-    along = [v for v in lengths if _lies_along(reduction, v)]
+    along = [v for v in lengths if moves_last(reduction, v)]
     others = sorted((v for v in lengths if v not in along), key=lengths.__getitem__, reverse=True)
     return max(along, key=lengths.__getitem__, default=None), others
 
@@ -228,11 +229,6 @@ def _limits(
 
 def _reads_in(op: tix.ReductionOp) -> Iterator[tix.ReadOp]:
     return (o for o in op.walk() if isinstance(o, tix.ReadOp))
-
-
-def _lies_along(op: tix.ReductionOp, index: SSAValue) -> bool:
-    """True if terms lie side by side along an index, in one of the tensors that are read."""
-    return any(read.forms and read.forms[-1][index] for read in _reads_in(op))
 
 
 def _is_side_by_side(op: tix.DefineOp, reduction: tix.ReductionOp, bounds: SizeBounds) -> bool:

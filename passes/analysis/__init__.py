@@ -3,6 +3,7 @@
 - `activity`: the tensors that depend on others, and those that results depend on
 - `costs`: the costs of operations, in additions
 - `index_uses`: the indices that a value depends on
+- `access`: how elements that a read takes along an index lie: invariant, contiguous, ..., gathered
 - `index_values`: values that are affine forms of indices
 - `machine_facts`: the costs of memory in terms of arithmetic
 - `speculation`: values that are finite wherever they are computed

@@ -21,12 +21,13 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.dialects.quick import operands_of
 from tadc.dialects.tix import Affine, Constraint, between
+from tadc.passes.analysis.access import stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.context import stays_inside
 from tadc.passes.index_sets.sets import index_set
 from tadc.passes.index_sets.space import implied_by
 from tadc.passes.scheduling.rows.row_forms import long_reductions, run_along
-from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, indices_of, stride
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, indices_of
 
 FEWEST_ELEMENTS = 16
 """Elements from which on totals are carried: of fewer, all terms are written out."""

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.loops import CompareLanesOp, SelectLanesOp
 from tadc.dialects.tix import Constraint, Variable
+from tadc.passes.analysis.access import MASKED_STEPS
 from tadc.passes.lowering import operations
 from tadc.passes.lowering.emit import all_of, any_of
 from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
@@ -26,7 +27,7 @@ from tadc.passes.scheduling.streams.masked_lanes import (
     is_there_ahead,
     reads_ahead,
 )
-from tadc.passes.scheduling.tiles.sum_lengths import MASKED_STEPS, is_short
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
 
 Tests = Sequence[Sequence[Constraint]]
 """A condition in disjunctive form."""

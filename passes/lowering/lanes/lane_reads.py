@@ -19,12 +19,12 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.loops import StridedLoadOp, vector_of
 from tadc.dialects.tix import Affine
+from tadc.passes.analysis.access import MASKED_STEPS
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering import operations
 from tadc.passes.lowering.emit import select
 from tadc.passes.lowering.lanes.vector_lowering import VectorLowering
 from tadc.passes.lowering.scalars.index_lowering import Ring
-from tadc.passes.scheduling.tiles.sum_lengths import MASKED_STEPS
 
 
 class LaneReads(VectorLowering):

@@ -22,6 +22,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.quick import INDEX, block_with
+from tadc.passes.analysis.access import IN_ORDER, access
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering import operations
 from tadc.passes.lowering.emit import load, loop, one_of, store, zeros
@@ -29,7 +30,6 @@ from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.elementary import CONTRACT, REASSOCIATED
 from tadc.passes.lowering.scalars.segments import SegmentLowering, Segments
 from tadc.passes.scheduling.tiles.sum_lengths import constant_range, is_short
-from tadc.passes.scheduling.tiles.tile_analysis import stride
 
 FEWEST_LANES, MOST_LANES = 16, 256
 """Lengths of the innermost index for which this pays."""
@@ -129,4 +129,4 @@ def has_lanes(op: tix.SumOp) -> bool:
     inner = list(op.body.walk())
     if any(isinstance(o, tix.SumOp) and not is_short(o) for o in inner):
         return False
-    return all(stride(o, last, uses) in (0, 1, -1) for o in inner if isinstance(o, tix.ReadOp))
+    return all(access(o, last, uses) in IN_ORDER for o in inner if isinstance(o, tix.ReadOp))

@@ -16,15 +16,11 @@ from math import prod
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
+from tadc.passes.analysis.access import ADJACENT, access, known_size, stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.costs.tile_cost import ASSUMED_EXTENT, Sizes, length_of
 from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
-from tadc.passes.scheduling.tiles.tile_analysis import (
-    VECTOR_BYTES,
-    constant_extent,
-    known_size,
-    stride,
-)
+from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, constant_extent
 
 LINE_BYTES = 64
 """The bytes of a line."""
@@ -64,7 +60,7 @@ def is_copied(
     block to the next, or few blocks share what follows in memory.
     """
     read = hoisted.value.owner
-    if not isinstance(read, tix.ReadOp) or not lies_along(hoisted, tile, uses):
+    if not isinstance(read, tix.ReadOp) or not is_adjacent(hoisted, tile, uses):
         return True
     run, apart = _runs(read, op, tile, uses, sizes)
     if apart:
@@ -73,10 +69,10 @@ def is_copied(
     return run > BYTES_IN_ORDER and tile.rows * tile.shared_blocks >= FEWEST_ROWS_OF_COPY
 
 
-def lies_along(hoisted: Hoisted, tile: Tile, uses: IndexUses) -> bool:
+def is_adjacent(hoisted: Hoisted, tile: Tile, uses: IndexUses) -> bool:
     """True if what a panel may hold lies side by side along the columns."""
     read = hoisted.value.owner
-    return isinstance(read, tix.ReadOp) and stride(read, tile.column_index, uses) in (1, -1)
+    return isinstance(read, tix.ReadOp) and access(read, tile.column_index, uses) in ADJACENT
 
 
 def is_far(

@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tadc.dialects import tix
+from tadc.passes.analysis.access import ADJACENT, IN_ORDER, access
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.costs.cache_lines import LINE_BYTES, is_far, is_large
 from tadc.passes.scheduling.costs.tile_cost import Sizes, terms_once
 from tadc.passes.scheduling.tiles.tile import Tile
-from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, stride, tree_of
+from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, tree_of
 
 COST_OF_FAR_LINE = 6
 """The cost of a line that comes in order: three cycles, some of them beside computing."""
@@ -59,8 +60,8 @@ def _streamed(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> list[tix.Read
             read
             for read in op.body.walk()
             if isinstance(read, tix.ReadOp)
-            and stride(read, column, uses) in (1, -1)
-            and stride(read, last, uses) not in (0, 1, -1)
+            and access(read, column, uses) in ADJACENT
+            and access(read, last, uses) not in IN_ORDER
             and axes.isdisjoint(uses.of_operation(read))
         ],
     )

@@ -17,11 +17,12 @@ from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.analysis.access import stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.blocking import Blocking
 from tadc.passes.scheduling.costs.frequencies import Frequencies
 from tadc.passes.scheduling.tiles.tile import Tile
-from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, lanes_of, stride
+from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, lanes_of
 
 LONGEST_STEP = 4
 """Steps between elements that LLVM makes a vector of."""

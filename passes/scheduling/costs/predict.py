@@ -25,6 +25,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import elementwise as ew
 from tadc.dialects.tix.affine import SizeValues
+from tadc.passes.analysis.access import is_slow, stride
 from tadc.passes.analysis.costs import CHEAP, FREE
 from tadc.passes.scheduling.blocking import Blocking
 from tadc.passes.scheduling.costs.frequencies import bytes_of, frequencies, tensor_bytes
@@ -32,7 +33,7 @@ from tadc.passes.scheduling.costs.instructions import Instructions
 from tadc.passes.scheduling.costs.row_lines import COST_OF_LINE, cost_of_lines_apart
 from tadc.passes.scheduling.tiles.squares import square_reads
 from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
-from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, is_slow, stride, tree_of
+from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, tree_of
 
 FUNCTION_SLOTS: Mapping[type[Operation], float] = {
     ew.ExpOp: 20,

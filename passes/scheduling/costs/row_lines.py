@@ -18,11 +18,12 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
+from tadc.passes.analysis.access import stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.costs.cache_lines import LINE_BYTES
 from tadc.passes.scheduling.costs.tile_cost import Sizes, length_of, terms_once
 from tadc.passes.scheduling.tiles.tile import Tile
-from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, stride
+from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES
 
 COST_OF_LINE = 2
 """The cost of a line of its own for a term: a cycle, as other caches have it, and it is not known

@@ -18,12 +18,13 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
+from tadc.passes.analysis.access import ADJACENT, access, stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.costs.cache_lines import LINE_BYTES
 from tadc.passes.scheduling.costs.row_lines import BYTES_OF_PLACE, COST_OF_LINE_IN_TWO_PLACES
 from tadc.passes.scheduling.costs.tile_cost import NO_SIZES, Sizes, length_of, terms_once
 from tadc.passes.scheduling.tiles.tile import Tile
-from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, stride, tree_of
+from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, tree_of
 
 LINES_OF_PLACE = 8
 """The lines for which a place has room."""
@@ -85,7 +86,7 @@ def displaced_rows(
         return is_read_again and any(map(_is_in_place, steps(read, rows).values()))
 
     reads = [o for o in op.body.walk() if isinstance(o, tix.ReadOp)]
-    vectors = [read for read in reads if stride(read, column, uses) in (1, -1)]
+    vectors = [read for read in reads if access(read, column, uses) in ADJACENT]
     own = [read for read in vectors if not uses.of_operation(read).isdisjoint(rows)]
     displaced = list(filter(is_displaced, own))
     others = list(filter(fills_place, vectors)) if displaced else []

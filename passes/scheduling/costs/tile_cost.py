@@ -14,6 +14,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.quick import arguments_in
+from tadc.passes.analysis.access import IN_ORDER, access, is_slow, known_size, stride
 from tadc.passes.analysis.costs import FREE, weight
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.tiles.boxes import box_around
@@ -30,9 +31,6 @@ from tadc.passes.scheduling.tiles.tile_analysis import (
     constant_extent,
     hoisted_values,
     is_lane_by_lane,
-    is_slow,
-    known_size,
-    stride,
     sum_along,
     tree_of,
     vectors_of_sums,
@@ -169,7 +167,7 @@ def plain_cost(sums: Iterable[tix.ReductionOp], lanes: int, uses: IndexUses, siz
         indices = frozenset(op.indices)
         length = length_of(op, last, sizes)
         vector = all(
-            stride(read, last, uses) in (0, 1, -1)
+            access(read, last, uses) in IN_ORDER
             for read in op.walk()
             if isinstance(read, tix.ReadOp)
         )

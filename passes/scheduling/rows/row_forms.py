@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tadc.dialects import tix
+from tadc.passes.analysis.access import ADJACENT, IN_ORDER, access
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.tiles.sum_lengths import is_short
-from tadc.passes.scheduling.tiles.tile_analysis import stride
 
 LONGEST_ROW = 1 << 14
 """Elements of the longest row: with a row of each of several tensors, 64 KB of f32, a near cache
@@ -41,7 +41,7 @@ def _runs_along(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
         case tix.ConstantOp() | tix.UnaryOp() | tix.BinaryOp() | tix.YieldOp() | tix.WhereOp():
             return True
         case tix.ReadOp():
-            return stride(op, column, uses) in (0, 1, -1)
+            return access(op, column, uses) in IN_ORDER
         case tix.ReductionOp():
             return is_short(op) and not any(isinstance(o, tix.IfOp) for o in op.body.walk())
         case tix.IfOp():
@@ -60,5 +60,5 @@ def _runs_along(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
 def _is_maskable(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
     """True if an operation can be left out in some lanes."""
     return isinstance(op, tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.YieldOp) or (
-        isinstance(op, tix.ReadOp) and stride(op, column, uses) in (1, -1)
+        isinstance(op, tix.ReadOp) and access(op, column, uses) in ADJACENT
     )

@@ -45,6 +45,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
+from tadc.passes.analysis.access import MASKABLE, Access, access, known_size
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, is_dear, weight
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.programs import reductions_around, type_of
@@ -57,13 +58,8 @@ from tadc.passes.scheduling.streams.masked_lanes import (
 from tadc.passes.scheduling.streams.stream_guards import guards_of, is_guard
 from tadc.passes.scheduling.streams.stream_phases import MOST_PHASES, Phase, modulus_of, phases_of
 from tadc.passes.scheduling.streams.stream_segments import has_segments, segments_of
-from tadc.passes.scheduling.tiles.sum_lengths import MASKED_STEPS, is_short
-from tadc.passes.scheduling.tiles.tile_analysis import (
-    bytes_of_element,
-    known_size,
-    lanes_of,
-    stride,
-)
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
+from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element, lanes_of
 
 FEWEST_BYTES = 32 << 20
 """The bytes of large streams: fewer stay in most machines' largest cache until the next reader
@@ -221,7 +217,7 @@ def _has_lanes(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
         case tix.ConstantOp() | tix.UnaryOp() | tix.BinaryOp() | tix.YieldOp() | tix.WhereOp():
             return True
         case tix.ReadOp():
-            return stride(op, column, uses) in (0, *MASKED_STEPS)
+            return access(op, column, uses) is not Access.GATHERED
         case tix.ReductionOp():
             return is_short(op) and not any(isinstance(o, tix.ReductionOp) for o in _body(op))
         case tix.IfOp():
@@ -250,8 +246,8 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     leaves_out = any(reductions_around(op)) and tix.constant_value(tix.yielded(op.otherwise)) == 0
     may_be_alone = not leaves_out and not any(map(is_dear, _body(op)))
     # vectors leave lanes out
-    steps = ((stride(o, column, uses), known, o) for o, known in reads)
+    kinds = ((access(o, column, uses), known, o) for o, known in reads)
     return all(
-        step in MASKED_STEPS or (step == 0 and (may_be_alone or known(o)))
-        for step, known, o in steps
+        kind in MASKABLE or (kind is Access.INVARIANT and (may_be_alone or known(o)))
+        for kind, known, o in kinds
     )

@@ -38,7 +38,7 @@ from tadc.passes.scheduling.text.planned_sums import MOST_ELEMENTS, PlannedSum
 from tadc.passes.scheduling.text.value_text import ValueText, index_names
 from tadc.passes.scheduling.tiles.panel_choice import is_same_along
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
-from tadc.passes.scheduling.tiles.term_choice import lies_along
+from tadc.passes.scheduling.tiles.term_choice import has_terms_in_lanes
 from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
 from tadc.passes.scheduling.tiles.tile_analysis import (
     constant_extent,
@@ -204,7 +204,7 @@ class _Blocks:
         """A tile whose vectors run along the terms of the only long sum."""
         rows, columns = self.blocks.rows, self.blocks.columns
         sums, uses = blocked_sums(self.of.op.body), IndexUses()
-        if len(sums) != 1 or not lies_along(sums[0], uses):
+        if len(sums) != 1 or not has_terms_in_lanes(sums[0], uses):
             raise PlanFailure(
                 columns.index,
                 f"vectors cannot run along terms of {self.of.label}",

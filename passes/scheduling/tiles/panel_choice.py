@@ -15,7 +15,7 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.shallow_copy import changed
-from tadc.passes.scheduling.costs.cache_lines import FEWEST_ROWS_OF_COPY, is_copied, lies_along
+from tadc.passes.scheduling.costs.cache_lines import FEWEST_ROWS_OF_COPY, is_adjacent, is_copied
 from tadc.passes.scheduling.costs.tile_cost import Sizes, extent_of, length_of, terms_of
 from tadc.passes.scheduling.tiles.panel_runs import run_of
 from tadc.passes.scheduling.tiles.tile import Hoisted, Tile
@@ -66,7 +66,7 @@ def with_panels(
         found = [h for h in shared if is_copied(h, s, grouped, uses, sizes, registers)]
         if len(sums) == 1 and all(h in runs for h in found):
             along = _along(op, tile, group, s, uses, sizes)
-            beside = [] if found else [h for h in possible if lies_along(h, tile, uses)]
+            beside = [] if found else [h for h in possible if is_adjacent(h, tile, uses)]
             if beside:
                 sharing = changed(grouped, along=along)
                 found = [h for h in beside if is_copied(h, s, sharing, uses, sizes, registers)]

@@ -15,10 +15,10 @@ from collections.abc import Collection
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
+from tadc.passes.analysis.access import is_slow, stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 from tadc.passes.scheduling.tiles.tile import Hoisted
-from tadc.passes.scheduling.tiles.tile_analysis import is_slow, stride
 
 FEWEST_TERMS_OF_RUN = 4
 """Terms of a run at least: of fewer, elements are read one by one in the same time."""

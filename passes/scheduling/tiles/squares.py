@@ -11,16 +11,17 @@ is wanted. A block has as many rows as its one vector has lanes, so what is acro
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
+from tadc.passes.analysis.access import Access, access, is_slow, stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.costs.tile_cost import operations
 from tadc.passes.scheduling.tiles.sum_lengths import is_short
 from tadc.passes.scheduling.tiles.tile import Tile
-from tadc.passes.scheduling.tiles.tile_analysis import is_slow, lanes_of, stride
+from tadc.passes.scheduling.tiles.tile_analysis import indices_of, lanes_of
 
 MOST_OPERATIONS = 2048
 """The operations on vectors up to which all rows of a block are written out: LLVM takes some tenths
@@ -56,7 +57,7 @@ def square_tile(op: tix.DefineOp) -> Tile | None:
     reads = [o for o in inside if isinstance(o, tix.ReadOp)]
     apart = [r for r in reads if is_slow(stride(r, column, uses))]
     for row in reversed(op.indices[:-1]):
-        if apart and all(_lies_along(r, row, column, uses) for r in apart):
+        if apart and all(_is_transposed(r, row, column, uses) for r in apart):
             return Tile(row, column, lanes, lanes, lanes, group=GROUP)
     return None
 
@@ -75,18 +76,11 @@ def _may_be_written_out(op: Operation) -> bool:
     return is_short(op) if isinstance(op, tix.ReductionOp) else isinstance(op, WRITTEN_OUT)
 
 
-def _lies_along(read: tix.ReadOp, row: SSAValue, column: SSAValue, uses: IndexUses) -> bool:
+def _is_transposed(read: tix.ReadOp, row: SSAValue, column: SSAValue, uses: IndexUses) -> bool:
     """True if elements of neighbouring rows lie side by side, and those of columns elsewhere."""
-    *others, last = (set(_used(form.indices, uses)) for form in read.forms)
+    *others, last = read.forms
     return (
-        row in read.forms[-1].indices
-        and read.forms[-1][row] == 1
-        and column not in last
-        and not any(row in used for used in others)
-        and not any(row in uses.of(v) for v in read.forms[-1].indices if v is not row)
+        access(read, row, uses) is Access.CONTIGUOUS
+        and column not in indices_of([last], uses)
+        and row not in indices_of(others, uses)
     )
-
-
-def _used(indices: Collection[SSAValue], uses: IndexUses) -> Iterator[SSAValue]:
-    for v in indices:
-        yield from uses.of(v)

@@ -15,6 +15,7 @@ from xdsl.ir import Region, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.quick import arguments_in, operands_of
 from tadc.dialects.tix.affine import FormRow
+from tadc.passes.analysis.access import MASKED_STEPS
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.rewriting.programs import definition_around
 
@@ -32,9 +33,6 @@ out share it, too (`stream_tiles`), but not those of more terms."""
 FEWEST_ELEMENTS_OF_STREAM = 256
 """The length of the shortest rows whose windows are streams: shorter ones have borders in most of
 their vectors, and blocks of several rows share what they load (`row_terms`)."""
-
-MASKED_STEPS = (1, -1, 2, -2, 3, -3, 4, -4)
-"""The distances of elements in neighbouring lanes of which a mask can leave some out."""
 
 FEWEST_TO_SHARE = 4
 """Elements that read the same windows, as rows of a block: fewer share less than loops cost."""

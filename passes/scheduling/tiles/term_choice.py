@@ -15,19 +15,14 @@ from math import prod
 from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
+from tadc.passes.analysis.access import is_slow, stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.guards import is_guard
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.costs.tile_cost import ELEMENTS_OF_LINE, SHARE_OF_SUMS
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
 from tadc.passes.scheduling.tiles.tile import Tile
-from tadc.passes.scheduling.tiles.tile_analysis import (
-    constant_extent,
-    is_rectangular,
-    is_slow,
-    lanes_of,
-    stride,
-)
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, is_rectangular, lanes_of
 
 MOST_ROWS_APART = 8
 """Rows of a block that have lines of their own: rows of 4 KB, or of a multiple of that, share one
@@ -54,7 +49,7 @@ def term_candidates(
     under_way = _sums_under_way(registers)
     most_sums = registers.count // 2 // registers.of_vector
     all_rows = int(SHARE_OF_SUMS * registers.count) // registers.of_vector
-    if len(sums) != 1 or not lies_along(sums[0], uses):
+    if len(sums) != 1 or not has_terms_in_lanes(sums[0], uses):
         return
     apart = _rows_apart(sums[0], uses)
     used = uses.of_operation(sums[0])
@@ -83,7 +78,7 @@ def term_candidates(
 def single_row(op: tix.DefineOp, registers: tix.Registers) -> Tile | None:
     """The tile of one row, for which all sizes have room; None where terms lie apart."""
     sums = blocked_sums(op.body)
-    if len(sums) != 1 or not lies_along(sums[0], IndexUses()):
+    if len(sums) != 1 or not has_terms_in_lanes(sums[0], IndexUses()):
         return None
     lanes = lanes_of(op)
     return Tile(None, sums[0].indices[-1], 1, _sums_under_way(registers) * lanes, lanes)
@@ -116,7 +111,7 @@ def _short_ones(
         yield from combinations(short, count)
 
 
-def lies_along(op: tix.ReductionOp, uses: IndexUses) -> bool:
+def has_terms_in_lanes(op: tix.ReductionOp, uses: IndexUses) -> bool:
     """True if vectors can hold terms: what these read lies at most two apart, or is one number."""
     index = op.indices[-1]
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]

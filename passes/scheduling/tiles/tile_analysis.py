@@ -10,9 +10,8 @@ block, the other is copied into a panel if neighbours along j lie apart.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 
 from xdsl.dialects.builtin import Float32Type
 from xdsl.ir import BlockArgument, Operation, Region, SSAValue
@@ -20,6 +19,7 @@ from xdsl.ir import BlockArgument, Operation, Region, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.quick import operands_of
 from tadc.dialects.tix import Affine
+from tadc.passes.analysis.access import ADJACENT, MASKABLE, access, is_slow, stride
 from tadc.passes.analysis.costs import FREE, weight
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.size_bounds import SizeBounds
@@ -28,7 +28,6 @@ from tadc.passes.index_sets.sets import index_set
 from tadc.passes.rewriting.cloner import free_values
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.tiles.sum_lengths import (
-    MASKED_STEPS,
     blocked_sums,
     constant_range,
     is_short,
@@ -75,8 +74,7 @@ def is_lane_by_lane(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     def find() -> bool:
         conditions = [c.form for disjunct in op.condition for c in disjunct]
         return column in indices_of(conditions, uses) and any(
-            isinstance(o, tix.ReadOp) and stride(o, column, uses) not in MASKED_STEPS
-            for o in op.walk()
+            isinstance(o, tix.ReadOp) and access(o, column, uses) not in MASKABLE for o in op.walk()
         )
 
     return uses.once((is_lane_by_lane, op, column), find)
@@ -113,49 +111,6 @@ def vectors_of_sums(op: tix.ReductionOp, tile: Tile, lanes: int, uses: IndexUses
 def indices_of(forms: Iterable[Affine], uses: IndexUses) -> set[SSAValue]:
     """The indices on which forms depend, by themselves or through quotients."""
     return {used for form in forms for v in form.indices for used in uses.of(v)}
-
-
-def known_size(size: Affine, sizes: Mapping[str, int]) -> Affine:
-    """A size as a number, where these sizes tell."""
-    if not size.terms or any(name not in sizes for name in size.sizes):
-        return size
-    return Affine(constant=size.evaluate({n: sizes[n] for n in size.sizes}))
-
-
-@cache
-def _strides(shape: tuple[Affine, ...]) -> tuple[int | None, ...]:
-    strides: list[int | None] = [1]
-    for size in reversed(shape[1:]):
-        last, extent = strides[-1], constant_extent(size)
-        strides.append(None if last is None or extent is None else last * extent)
-    return tuple(strides[::-1][: len(shape)])
-
-
-def stride(
-    read: tix.ReadOp, index: SSAValue, uses: IndexUses, sizes: Mapping[str, int] | None = None
-) -> int | None:
-    """The distance of elements read at neighbouring values of an index, for these `sizes`.
-
-    None where it is not known: far apart.
-    """
-    if sizes:
-        shape = tuple(known_size(size, sizes) for size in read.shape)
-        return _stride(read, shape, index, uses)
-    return uses.once((stride, read, index), lambda: _stride(read, read.shape, index, uses))
-
-
-def _stride(
-    read: tix.ReadOp, shape: tuple[Affine, ...], index: SSAValue, uses: IndexUses
-) -> int | None:
-    total = 0
-    for form, step in zip(read.forms, _strides(shape), strict=True):
-        if any(index in uses.of(v) and v is not index for v in form.indices):
-            return None  # through a division
-        if form[index]:
-            if step is None:
-                return None
-            total += form[index] * step
-    return total
 
 
 # --- what is better computed once ---------------------------------------------------------------
@@ -231,7 +186,7 @@ def far_reads(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> list[tix.Read
             if isinstance(read, tix.ReadOp)
             and column not in uses.of_operation(read)
             and row is not None
-            and stride(read, row, uses) in (1, -1)
+            and access(read, row, uses) in ADJACENT
             and _is_far(stride(read, last, uses))
         ],
     )
@@ -296,11 +251,6 @@ def _is_dear(value: SSAValue, op: tix.ReductionOp, tile: Tile, uses: IndexUses) 
         or (isinstance(o, tix.ReadOp) and is_slow(stride(o, tile.column_index, uses)))
         for o in ops
     )
-
-
-def is_slow(step: int | None) -> bool:
-    """True if vectors of elements at this distance take more than a few instructions."""
-    return step is None or abs(step) > 2
 
 
 def _largest(op: tix.ReductionOp, fits: Callable[[SSAValue], bool]) -> list[SSAValue]:

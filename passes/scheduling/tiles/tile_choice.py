@@ -27,6 +27,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix.affine import least_value
 from tadc.once import cached_property
+from tadc.passes.analysis.access import is_slow, stride
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.part_sizes import with_derived_sizes
 from tadc.passes.rewriting.shallow_copy import changed
@@ -66,13 +67,7 @@ from tadc.passes.scheduling.tiles.squares import square_tile
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums, is_short, long_sums
 from tadc.passes.scheduling.tiles.term_choice import single_row, term_candidates
 from tadc.passes.scheduling.tiles.tile import Tile
-from tadc.passes.scheduling.tiles.tile_analysis import (
-    is_slow,
-    lanes_of,
-    stride,
-    sum_along,
-    vectors_of_sums,
-)
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of, sum_along, vectors_of_sums
 from tadc.passes.scheduling.tiles.tileable_sums import tileable_sums
 
 COST_OF_TERMS = 2

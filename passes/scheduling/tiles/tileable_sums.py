@@ -5,17 +5,17 @@ from __future__ import annotations
 from xdsl.ir import Region
 
 from tadc.dialects import tix
+from tadc.passes.analysis.access import MASKABLE, access
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.context import is_bounded_inside
 from tadc.passes.index_sets.sets import index_set
 from tadc.passes.rewriting.programs import definition_around
-from tadc.passes.scheduling.tiles.sum_lengths import MASKED_STEPS, blocked_sums, is_short
+from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums, is_short
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import (
     indices_of,
     is_rectangular,
     reads_outside_terms,
-    stride,
 )
 
 
@@ -70,7 +70,7 @@ def is_sloped(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
         and all(map(is_short, sums))
         and all(abs(c.form[index]) == 1 and c.form[column] and not c.equality for c in moving)
         and all(
-            stride(o, column, uses) in MASKED_STEPS or o in ahead
+            access(o, column, uses) in MASKABLE or o in ahead
             if column in uses.of_operation(o)
             else is_read or is_bounded_inside(o, fixed, moving)
             for o in inner
