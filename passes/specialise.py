@@ -25,7 +25,8 @@ that hold are left out, sums over no point are their identity, and a condition t
 the branch that it takes.
 
 Of other sizes it may be known what they are at least and at most: `least="N=65"` leaves out
-`N >= 1`, and what is to be done where `N == 1`. What they are at most, the program then says:
+`N >= 1`, what is to be done where `N == 1`, and `k < N` beside `k < 5`. What they are at most, the
+program then says:
 `tix.program @f most {N = 127}`.
 
 For arguments of such sizes the program means what it meant. On exit it has none of these sizes; a
@@ -36,7 +37,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import SSAValue
@@ -87,7 +87,7 @@ def specialise(
     Raises `PassFailedException` for a derived size that the other ones contradict.
     """
     known = SizeBounds(None, least, most or {})
-    is_same = all(known.decided(c) is None for c in _constraints(program))
+    is_same = not any(_is_simpler(known, op) for op in program.definitions)
     if is_same and not sizes and not most:
         return program
     require_no_views(program)
@@ -134,31 +134,45 @@ def _specialised(type: TensorType, numbers: Mapping[Variable, Affine]) -> Tensor
     return TensorType.of(shape, tix.ELEMENT_TYPES[type.dtype])
 
 
-def _define(builder: ProgramBuilder, cloner: Cloner, op: tix.DefineOp) -> SSAValue:
+def _define(builder: ProgramBuilder, cloner: _Specialiser, op: tix.DefineOp) -> SSAValue:
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        cloner.shape = dict(zip(own, type.shape, strict=True))
         return cloner.copy_definition(op, e, own)
 
     type = _specialised(op.type, cloner.indices)
     return builder.define(op.label.data, type, index_names(op.result), op.location, body)
 
 
-def _constraints(program: tix.ProgramOp) -> Iterator[Constraint]:
-    """The constraints of all reductions and conditions."""
-    for op in program.walk():
+def _is_simpler(known: SizeBounds, op: tix.DefineOp) -> bool:
+    """True if these sizes decide constraints of a definition, or make them follow from others."""
+    shape = dict(zip(op.indices, op.shape, strict=True))
+    return any(
+        any(known.decided(c) is not None for c in constraints)
+        or len(known.undecided(constraints, shape)) < len(constraints)
+        for constraints in _conjunctions(op)
+    )
+
+
+def _conjunctions(definition: tix.DefineOp) -> Iterator[Sequence[Constraint]]:
+    """The constraints of each reduction, and of each case of a condition."""
+    for op in definition.walk():
         if isinstance(op, tix.ReductionOp):
-            yield from op.constraints
+            yield op.constraints
         elif isinstance(op, tix.IfOp):
-            yield from chain.from_iterable(op.condition)
+            yield from op.condition
 
 
 class _Specialiser(Cloner):
     """Copies with numbers in the place of sizes, which it finds among its indices."""
 
     known: SizeBounds
+    shape: Mapping[SSAValue, Affine]
+    """The sizes of the indices of the definition at hand."""
 
     def constraints(self, old: Sequence[Constraint]) -> list[Constraint]:
-        """The constraints that are not true for all indices and all sizes that are left."""
-        return [c for c in super().constraints(old) if self.known.decided(c) is not True]
+        """The constraints that are not true for all indices and all sizes that are left, and do not
+        follow from others for these."""
+        return self.known.undecided(super().constraints(old), self.shape)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         """Over no point, a reduction is its identity."""
