@@ -55,7 +55,7 @@ tix.program @f sizes (#tix.size<R = min((N - 1) floordiv 2)>) (%w = "w" : !tix.t
 
 // CHECK:      tix.program @f sizes (#tix.size<R = min((N - 1) floordiv 2)>) (%w = "w" : !tix.tensor<[3], f64>, %x = "x" : !tix.tensor<[N, 2], f32>) {
 // CHECK-NEXT:   %y = tix.define "y" (%i, %j) : !tix.tensor<[R, 3], f64> {
-// CHECK-NEXT:     %0 = tix.sum (%k) in (%k >= 0, %k <= 2, %k <= N + 2) {
+// CHECK-NEXT:     %0 = tix.sum (%k) in (%k >= 0, %k <= 2) {
 // CHECK-NEXT:       %1 = tix.read %w[%k]
 // CHECK-NEXT:       %2 = tix.read %x[2 * %i + 1, %k]
 // CHECK:        %z = tix.define "z" ([[I:%.*]]) : !tix.tensor<[N], f64> {
