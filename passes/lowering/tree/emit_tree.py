@@ -71,7 +71,7 @@ def emit_tree(outer: BodyLowering, tree: Node) -> ParallelOp:
             if around.step == 1:
                 at.index.values.update(dict.fromkeys(around.axis.indices, number))
             else:
-                width, size = at.index.constant(around.step), at.index.form(_size(around.axis))
+                width, size = at.index.constant(around.step), _size(at, around.axis)
                 parts[around.axis] = piece_of(at, number, width, size)
         _Scope(at, parts).emit(tree)
 
@@ -80,15 +80,16 @@ def emit_tree(outer: BodyLowering, tree: Node) -> ParallelOp:
 
 def _iterations(at: BodyLowering, around: For) -> SSAValue:
     """The iterations of a parallel loop."""
-    size = at.index.form(_size(around.axis))
+    size = _size(at, around.axis)
     if around.step == 1:
         return size
     return quotient_up(at, size, at.index.constant(around.step))
 
 
-def _size(axis: Axis) -> tix.Affine:
-    assert axis.size is not None, "terms have no size, but bounds"
-    return axis.size
+def _size(at: BodyLowering, axis: Axis) -> SSAValue:
+    """The number of values of an axis of results."""
+    assert not isinstance(axis.range, tix.ReductionOp), "loops over terms have bounds"
+    return at.index.form(axis.range)
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class _Scope:
                 replace(self, vector=node).emit(node.body)
             case For(tail=Tail.MASK):
                 self._masked(node)
-            case For(axis=Axis(terms_of=tix.ReductionOp() as op)):
+            case For(axis=Axis(range=tix.ReductionOp() as op)):
                 self._terms(node, op)
             case For() if self.vector is None:
                 self._serial(node)
@@ -167,7 +168,7 @@ class _Scope:
     def _serial(self, node: For) -> None:
         """A loop over an index of results, which carries accumulators."""
         at, ops = self.at, [*self.totals]
-        (index,), size = node.axis.indices, at.index.form(_size(node.axis))
+        (index,), size = node.axis.indices, _size(at, node.axis)
         first, step = at.index.constant(0), at.index.constant(1)
 
         def one(inner: BodyLowering, n: SSAValue, carried: Sequence[SSAValue]) -> Lanes:
@@ -210,7 +211,7 @@ class _Scope:
             inner.index.values[index] = k
             replace(self, points={op: inner}).emit(node.body)
 
-        size = points.index.form(_size(node.axis))
+        size = _size(points, node.axis)
         loop(points, points.index.constant(0), size, index.name_hint, one)
 
     def _terms(self, node: For, op: tix.ReductionOp) -> None:

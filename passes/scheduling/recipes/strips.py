@@ -76,7 +76,7 @@ def _reductions_in(region: Region) -> list[Node]:
     for op in region.block.ops:
         if isinstance(op, tix.ReductionOp) and not is_short(op):
             term = Seq([*_reductions_in(op.body), Add(op)])
-            axes = [Axis([v], terms_of=op) for v in op.indices]
+            axes = [Axis([v], op) for v in op.indices]
             found += [Begin(op), nested(axes, term)]
         elif isinstance(op, tix.WhereOp | tix.IfOp):
             found += [node for side in op.regions for node in _reductions_in(side)]

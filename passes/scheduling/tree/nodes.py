@@ -53,20 +53,17 @@ class Tail(Enum):
     """Whole steps first, then single vectors, the last of which leaves lanes out."""
 
 
+Range = Affine | tix.ReductionOp
+"""The values of an index: for one of results their number, from 0 on; for one of terms the
+reduction, whose constraints bound it."""
+
+
 @dataclass(frozen=True, eq=False)
 class Axis:
     """The index that a loop runs over, or one of each definition that shares the loop."""
 
     indices: Sequence[SSAValue]
-    size: Affine | None = None
-    """The number of values of an index of results; terms have the bounds of their reduction."""
-    terms_of: tix.ReductionOp | None = None
-    """The reduction whose index it is."""
-
-    @property
-    def hint(self) -> str | None:
-        """The name of its first index."""
-        return self.indices[0].name_hint
+    range: Range
 
     def index_in(self, own: Sequence[SSAValue]) -> SSAValue | None:
         """The one among these indices that the loop gives values; None where it is none of them."""

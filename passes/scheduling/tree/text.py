@@ -26,7 +26,6 @@ from tadc.dialects import tix
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.tree.nodes import (
     Add,
-    Axis,
     Begin,
     Carry,
     For,
@@ -43,10 +42,10 @@ def tree_text(tree: Node) -> str:
     names = _Names()
     for node in nodes_in(tree):
         if isinstance(node, For):
-            names.give(node.axis)
+            names.give(node.axis.indices)
         elif isinstance(node, Begin):
             for index in node.of.indices:
-                names.give(Axis([index]))
+                names.give([index])
     members = dict.fromkeys(node.of for node in nodes_in(tree) if isinstance(node, Store))
     heads = (f"{op.label.data}{names.listed(op.indices)}" for op in members)
     return "\n".join([f"{', '.join(heads)}:", *(f"  {line}" for line in _lines(tree, names))])
@@ -94,14 +93,14 @@ class _Names:
 
     of: dict[SSAValue, str] = field(default_factory=dict["SSAValue", str])
 
-    def give(self, axis: Axis) -> None:
-        """Give the indices of an axis one name, if they have none."""
-        if axis.indices[0] in self.of:
+    def give(self, indices: Sequence[SSAValue]) -> None:
+        """Give the indices of a loop one name, if they have none."""
+        if indices[0] in self.of:
             return
-        hint, taken = axis.hint or "i", {*self.of.values()}
+        hint, taken = indices[0].name_hint or "i", {*self.of.values()}
         numbered = (f"{hint}_{n}" for n in range(1, len(taken) + 2))
         name = hint if hint not in taken else next(n for n in numbered if n not in taken)
-        self.of.update(dict.fromkeys(axis.indices, name))
+        self.of.update(dict.fromkeys(indices, name))
 
     def listed(self, indices: Sequence[SSAValue]) -> str:
         """The names of indices in brackets; nothing where there are none."""
