@@ -37,6 +37,7 @@ class Blocking:
     in_bands: bool = False
     """True if a plan by hand asks for bands, whatever the size of the result is."""
     extents: Extents = UNKNOWN
+    """The numbers of elements and terms, for the sizes that loops are chosen for."""
 
 
 PLAIN = Blocking()

@@ -9,7 +9,7 @@ them. Of a choice by values both sides are computed, and each lane takes one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Self
 
@@ -44,22 +44,33 @@ class KnownNumbers(SegmentLowering):
 
         Elements are read ahead only where they are there whenever the constraints `known` hold.
         """
-        uses, later = IndexUses(), set[SSAValue]()
-        for op in body.block.ops:
-            needed = {*op.operands, *free_values(op)}
-            if (
-                isinstance(op, tix.YieldOp | tix.ReductionOp | tix.IfOp | tix.WhereOp)
-                or uses.of_operation(op) & {*inside}
-                or needed & later
-                or not (_tensor_of(op) in self.numbers or stays_inside(op, known))
-            ):
-                later.update(op.results)
-            elif not {*op.results} <= self.scalars.keys():
+        for op in invariants(body, inside, known, IndexUses(), self.numbers):
+            if not {*op.results} <= self.scalars.keys():
                 self.operation(op)
 
 
-def _tensor_of(op: Operation) -> SSAValue | None:
-    return op.tensor if isinstance(op, tix.ReadOp) else None
+def invariants(
+    body: Region,
+    inside: Collection[SSAValue],
+    known: list[tix.Constraint],
+    uses: IndexUses,
+    made: Container[SSAValue],
+) -> Iterator[Operation]:
+    """The operations of a body that do not depend on the indices of loops `inside`, and may run
+    before them: elements of tensors that are `made`, and of others those that are there whenever
+    the constraints `known` hold."""
+    later = set[SSAValue]()
+    for op in body.block.ops:
+        is_made = isinstance(op, tix.ReadOp) and op.tensor in made
+        if (
+            isinstance(op, tix.YieldOp | tix.ReductionOp | tix.IfOp | tix.WhereOp)
+            or uses.of_operation(op) & {*inside}
+            or {*op.operands, *free_values(op)} & later
+            or not (is_made or stays_inside(op, known))
+        ):
+            later.update(op.results)
+        else:
+            yield op
 
 
 class RowLanes(KnownNumbers, LaneChoices):

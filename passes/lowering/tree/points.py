@@ -9,17 +9,15 @@ What several points have in common is computed once.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Self, TypeGuard
+from typing import Self
 
 from xdsl.ir import Block, SSAValue
 
 from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
-from tadc.passes.index_sets.context import stays_inside
 from tadc.passes.index_sets.sets import index_set
 from tadc.passes.lowering.rows.lane_loops import Lanes, store_elements
-from tadc.passes.lowering.rows.row_lanes import RowLanes
-from tadc.passes.rewriting.cloner import free_values
+from tadc.passes.lowering.rows.row_lanes import RowLanes, invariants
 from tadc.passes.scheduling.tiles.tile import Tile
 
 Kept = dict[tuple[SSAValue, int], SSAValue]
@@ -76,27 +74,18 @@ class Points(RowLanes):
     def hoist(self, inside: Collection[SSAValue]) -> None:
         """Compute what is the same for all values of the indices `inside`."""
         known = [c for c in index_set(self.op) if not any(c.form[v] for v in inside)]
-        later = set[SSAValue]()
-        for op in self.op.body.block.ops:
-            needed = {*op.operands, *free_values(op)}
-            if (
-                isinstance(op, tix.YieldOp | tix.ReductionOp | tix.IfOp | tix.WhereOp)
-                or self.uses.of_operation(op) & {*inside}
-                or needed & later
-                or not (self._is_kept(op) or stays_inside(op, known))
-            ):
-                later.update(op.results)
-            elif not isinstance(op, tix.FloorDivOp):
+        made = {tensor for tensor, _ in self.kept}
+        for op in invariants(self.op.body, inside, known, self.uses, made):
+            if not isinstance(op, tix.FloorDivOp):
                 for at in self.every:
                     at.value(op.results[0])
 
     # --- values ---
 
-    def _is_kept(self, op: object) -> TypeGuard[tix.ReadOp]:
-        return isinstance(op, tix.ReadOp) and (op.tensor, 0) in self.kept
-
     def _emitted(self, value: SSAValue) -> SSAValue:
         op = value.owner
-        if self.vector is not None and self._is_kept(op):
-            return self.kept[op.tensor, self.vector]
+        if isinstance(op, tix.ReadOp) and self.vector is not None:
+            kept = self.kept.get((op.tensor, self.vector))
+            if kept is not None:
+                return kept
         return super()._emitted(value)
