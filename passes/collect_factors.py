@@ -39,7 +39,7 @@ from tadc.dialects.tix import elementwise as ew
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, weight
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.lower_bounds import is_far_from_zero
-from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.analysis.rounding import in_extremum, must_round_identically
 from tadc.passes.analysis.value_numbers import ValueNumbers
 from tadc.passes.factoring.monomials import Factored, Monomial, Power
 from tadc.passes.factoring.nested_sums import nest_short_sums
@@ -52,7 +52,6 @@ from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.programs import definition_around, rewrite_definition
 from tadc.passes.rewriting.terms import terms_of
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
-from tadc.passes.shift_sums import in_extremum
 
 
 @dataclass(frozen=True)

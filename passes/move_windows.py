@@ -34,7 +34,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.costs import FREE
-from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.analysis.rounding import in_extremum, must_round_identically
 from tadc.passes.factor_sums import factor_sums
 from tadc.passes.factoring.sum_places import SumPlace
 from tadc.passes.rewriting.part_sizes import with_derived_sizes
@@ -42,7 +42,7 @@ from tadc.passes.rewriting.products import Product
 from tadc.passes.rewriting.program_pass import ProgramPass
 from tadc.passes.rewriting.programs import forms_of
 from tadc.passes.rewriting.written_sizes import parse_sizes
-from tadc.passes.shift_sums import Indices, in_extremum, with_indices
+from tadc.passes.shift_sums import Indices, with_indices
 
 
 @dataclass(frozen=True)

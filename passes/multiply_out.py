@@ -26,7 +26,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Constraint
 from tadc.dialects.tix import elementwise as ew
 from tadc.passes.analysis.index_uses import IndexUses
-from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.analysis.rounding import in_extremum, must_round_identically
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.products import Product, multiply
@@ -34,7 +34,6 @@ from tadc.passes.rewriting.program_pass import ProgramPass
 from tadc.passes.rewriting.programs import ProgramBuilder, copy_changed, copy_program
 from tadc.passes.rewriting.terms import terms_of
 from tadc.passes.scheduling.tiles.sum_lengths import is_short
-from tadc.passes.shift_sums import in_extremum
 
 Terms = Mapping[tix.ReductionOp, Sequence[Product]]
 """The terms of sums, multiplied out."""

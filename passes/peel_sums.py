@@ -28,21 +28,17 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
-from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.cutting.replaced_sums import replace_sums
 from tadc.passes.index_sets.cells import WIDEST_BORDER
 from tadc.passes.infer_ranges import infer_ranges
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.programs import (
-    ProgramBuilder,
-    copy_definition,
-    copy_program,
     definition_around,
 )
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.costs.tile_cost import length_of
-from tadc.passes.shift_sums import in_extremum
 from tadc.passes.simplify_sums import simplify_sums
 
 LONG = 512
@@ -63,17 +59,8 @@ class PeelSumsPass(LocalPass):
 def peel_sums(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
     """The program with long sums over boxes, and few terms beside these; itself where bounds do
     not move."""
-    sums = [op for d in program.definitions for op in d.walk() if isinstance(op, tix.SumOp)]
-    found = {op: bounds for op in sums if (bounds := _moving_bounds(op, sizes))}
-    if not found:
-        return program
-    fixed = must_round_identically(program)
-    peeled = {op: b for op, b in found.items() if op not in fixed and not in_extremum(op)}
-
-    def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
-        return copy_definition(builder, _Peeler(tensors, peeled), op)
-
-    return simplify_sums(infer_ranges(copy_program(program, define=define))) if peeled else program
+    made = replace_sums(program, lambda op: _moving_bounds(op, sizes), _Peeler)
+    return program if made is program else simplify_sums(infer_ranges(made))
 
 
 Bounds = Mapping[Constraint, Constraint]

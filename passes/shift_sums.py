@@ -44,7 +44,7 @@ from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.once import cached_property
 from tadc.passes.analysis.access import is_slow
 from tadc.passes.analysis.index_uses import IndexUses
-from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.analysis.rounding import in_extremum, must_round_identically
 from tadc.passes.infer_ranges import infer_ranges
 from tadc.passes.rewriting.builder import BodyBuilder, whole_part
 from tadc.passes.rewriting.cloner import Cloner
@@ -103,12 +103,6 @@ def _moves(op: Operation) -> TypeGuard[tix.SumOp]:
     return isinstance(op, tix.SumOp) and any(
         v not in op.indices for c in op.constraints for v in c.form.indices
     )
-
-
-def in_extremum(op: Operation) -> bool:
-    """True for what stands in an extremum, whose terms derivatives compare with its value."""
-    around = op.parent_op()
-    return around is not None and (isinstance(around, tix.ExtremumOp) or in_extremum(around))
 
 
 class _Shifter(Cloner):

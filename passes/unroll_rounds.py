@@ -26,7 +26,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
-from tadc.passes.analysis.rounding import must_round_identically
+from tadc.passes.cutting.replaced_sums import replace_sums
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.index_sets.wraps import MOST_VALUES, Ends, ranges_around
 from tadc.passes.infer_ranges import infer_ranges
@@ -34,12 +34,8 @@ from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.programs import (
-    ProgramBuilder,
-    copy_definition,
-    copy_program,
     definition_around,
 )
-from tadc.passes.shift_sums import in_extremum
 from tadc.passes.simplify_sums import simplify_sums
 
 
@@ -55,17 +51,8 @@ class UnrollRoundsPass(LocalPass):
 
 def unroll_rounds(program: tix.ProgramOp) -> tix.ProgramOp:
     """The program with a sum for each round; itself where no sum runs over rounds."""
-    sums = [op for d in program.definitions for op in d.walk() if isinstance(op, tix.SumOp)]
-    found = {op: rounds for op in sums if (rounds := _rounds_of(op))}
-    if not found:
-        return program
-    fixed = must_round_identically(program)
-    free = {op: rounds for op, rounds in found.items() if op not in fixed and not in_extremum(op)}
-
-    def define(builder: ProgramBuilder, tensors: Cloner, op: tix.DefineOp) -> SSAValue:
-        return copy_definition(builder, _Unroller(tensors, free), op)
-
-    return simplify_sums(infer_ranges(copy_program(program, define=define))) if free else program
+    made = replace_sums(program, _rounds_of, _Unroller)
+    return program if made is program else simplify_sums(infer_ranges(made))
 
 
 Rounds = Mapping[SSAValue, range]

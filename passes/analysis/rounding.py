@@ -79,3 +79,9 @@ def _needed(pending: list[SSAValue]) -> set[Operation]:
             found.add(op)
             pending += [*op.operands, *(tix.yielded(region) for region in op.regions)]
     return found
+
+
+def in_extremum(op: Operation) -> bool:
+    """True for what stands in an extremum, whose terms derivatives compare with its value."""
+    around = op.parent_op()
+    return around is not None and (isinstance(around, tix.ExtremumOp) or in_extremum(around))
