@@ -25,9 +25,8 @@ that hold are left out, sums over no point are their identity, and a condition t
 the branch that it takes.
 
 Of other sizes it may be known what they are at least and at most: `least="N=65"` leaves out
-`N >= 1`, what is to be done where `N == 1`, and `k < N` beside `k < 5`. What they are at most, the
-program then says:
-`tix.program @f most {N = 127}`.
+`N >= 1`, what is to be done where `N == 1`, and bounds that follow from others, as `k < N` from
+`k < 5`. What they are at most, the program then says: `tix.program @f most {N = 127}`.
 
 For arguments of such sizes the program means what it meant. On exit it has none of these sizes; a
 bounded program stays bounded.
@@ -148,7 +147,7 @@ def _is_simpler(known: SizeBounds, op: tix.DefineOp) -> bool:
     shape = dict(zip(op.indices, op.shape, strict=True))
     return any(
         any(known.decided(c) is not None for c in constraints)
-        or len(known.undecided(constraints, shape)) < len(constraints)
+        or len(known.without_redundant(constraints, shape)) < len(constraints)
         for constraints in _conjunctions(op)
     )
 
@@ -172,7 +171,7 @@ class _Specialiser(Cloner):
     def constraints(self, old: Sequence[Constraint]) -> list[Constraint]:
         """The constraints that are not true for all indices and all sizes that are left, and do not
         follow from others for these."""
-        return self.known.undecided(super().constraints(old), self.shape)
+        return self.known.without_redundant(super().constraints(old), self.shape)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         """Over no point, a reduction is its identity."""

@@ -68,7 +68,7 @@ class SizeBounds:
             return False
         return True if low >= 0 and (not constraint.equality or high <= 0) else None
 
-    def undecided(
+    def without_redundant(
         self, constraints: Sequence[Constraint], shape: Mapping[SSAValue, Affine]
     ) -> list[Constraint]:
         """The constraints that hold neither for all of these sizes nor wherever others do, for all

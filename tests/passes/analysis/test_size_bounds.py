@@ -79,7 +79,7 @@ def test_lengths_of_ranges_stay_within_their_bounds(seed: int) -> None:
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_undecided_constraints_leave_the_same_points(seed: int) -> None:
+def test_without_redundant_constraints_there_are_the_same_points(seed: int) -> None:
     """For all sizes between the bounds, and all values of an index of the result."""
     rng, k, p = random.Random(seed), *(create_ssa_value(IndexType()) for _ in range(2))
     least, size = rng.randint(0, 4), Affine.of("N") + rng.randint(-1, 1)
@@ -87,7 +87,7 @@ def test_undecided_constraints_leave_the_same_points(seed: int) -> None:
     terms += [Affine.of(k) * rng.choice((1, -1)) for _ in range(4)]
     forms = [form + Affine({"N": rng.randint(-1, 1)}, rng.randint(-2, 2)) for form in terms]
     tests = [Constraint(form, equality=rng.random() < 0.1) for form in forms]
-    left = SizeBounds(None, {"N": least}, {}).undecided(tests, {p: size})
+    left = SizeBounds(None, {"N": least}, {}).without_redundant(tests, {p: size})
     for n in range(least, least + 6):
         for i, j in product(range(size.evaluate(SizeValues(N=n))), range(-12, 13)):
             numbers: dict[Variable, int] = {"N": n, p: i, k: j}
@@ -105,7 +105,7 @@ def test_a_range_of_known_length_stays_and_other_ends_that_follow_go() -> None:
     end, near = Affine.of("N") - 1 - Affine.of(k), 1 - Affine.of(k) - Affine.of(p)
     begin, known = Affine.of(k), SizeBounds(None, {"N": 2}, {})
     tests = [Constraint(form) for form in (begin, end, near)]
-    assert known.undecided(tests, {p: Affine.of("N")}) == [tests[0], tests[2]]
-    assert SizeBounds.unknown().undecided(tests, {p: Affine.of("N")}) == tests
+    assert known.without_redundant(tests, {p: Affine.of("N")}) == [tests[0], tests[2]]
+    assert SizeBounds.unknown().without_redundant(tests, {p: Affine.of("N")}) == tests
     known_length = [Constraint(begin), Constraint(7 - Affine.of(k)), Constraint(near)]
-    assert known.undecided(known_length, {p: Affine.of("N")}) == known_length
+    assert known.without_redundant(known_length, {p: Affine.of("N")}) == known_length
