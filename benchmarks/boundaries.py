@@ -39,7 +39,7 @@ BEHIND, DEAR = 1.0, 3.0
 """Multiples of torch, and of the value, that are bold."""
 
 MODES = {"wrap": "circular", "clamp": "replicate", "reflect": "reflect"}
-"""What torch calls the boundaries."""
+"""The boundaries, and the names that `torch.nn.functional.pad` has for them."""
 
 HEAD = [
     "ms: numbers, symbols (torch)",
@@ -62,6 +62,8 @@ class Stencil:
     weights: tuple[int, ...] = ()
 
     def source(self, around: str, sizes: Sequence[str]) -> str:
+        """The program for a boundary, with these sizes along the axes."""
+
         def at(*distances: int | str) -> str:
             places = (f"{around}({v} + {d})" for v, d in zip("ij", distances, strict=False))
             return f"x[{', '.join(places)}]"
@@ -102,6 +104,7 @@ def _difference(*coefficients: float) -> Stencil:
 
 
 NEIGHBOURS = ((1, 0), (-1, 0), (0, 1), (0, -1))
+"""The distances to the neighbours of an element of a plane."""
 
 
 def _five(at: At, w: Any) -> Any:
@@ -289,8 +292,8 @@ def row_of(task: Task, rivals: bool, compiled: bool, rounds: int) -> tuple[list[
     multiples = [max(own[part]) / best[part] for part in best]
     dear = [g / v for g, v in zip(own["gradients"], own["value"], strict=True)]
     cells = [_cell(own[part], best.get(part)) for part in PARTS[:2]]
-    shown = [_multiple(m, BEHIND) for m in multiples] or ["", ""]
-    last = ", ".join(_multiple(m, DEAR) for m in dear)
+    shown = [tables.multiple(m, BEHIND) for m in multiples] or ["", ""]
+    last = ", ".join(tables.multiple(m, DEAR) for m in dear)
     rows = "rows" if task.stencil.rank == 1 else "planes"
     name = f"{task.stencil.name}, {task.around}, {rows} of {' x '.join(map(str, task.dy.shape))}"
     return [name, *cells, *shown, last], [*multiples, max(dear)]
@@ -299,10 +302,6 @@ def row_of(task: Task, rivals: bool, compiled: bool, rounds: int) -> tuple[list[
 def _cell(own: Sequence[float], best: float | None) -> str:
     times = ", ".join(f"{ms:.3g}" for ms in own)
     return times if best is None else f"{times} ({best:.3g})"
-
-
-def _multiple(found: float, limit: float) -> str:
-    return f"**{found:.2f}x**" if found > limit else f"{found:.2f}x"
 
 
 def table(tasks: Iterator[Task], rivals: bool, compiled: bool, rounds: int) -> str:
@@ -319,6 +318,7 @@ def table(tasks: Iterator[Task], rivals: bool, compiled: bool, rounds: int) -> s
 
 
 def tasks_of(options: argparse.Namespace) -> Iterator[Task]:
+    """The stencils whose names hold what is asked for, each with the boundaries asked for."""
     for stencil in STENCILS:
         for around in options.around if any(o in stencil.name for o in options.only) else ():
             yield Task.of(stencil, around, options.sides[stencil.rank - 1])

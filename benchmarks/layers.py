@@ -331,7 +331,7 @@ def _compare(layer: Layer, found: Array, expected: torch.Tensor) -> None:
 def cell(own: Times, other: Times, limit: float) -> str:
     """Milliseconds, and the multiple of torch."""
     ratio = own.minimum / other.minimum
-    shown = f"**{ratio:.2f}x**" if ratio > limit else f"{ratio:.2f}x"
+    shown = tables.multiple(ratio, limit)
     return f"{own.minimum * 1e3:.3f} ({shown})"
 
 

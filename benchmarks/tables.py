@@ -17,6 +17,11 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in (head, rule, *rows))
 
 
+def multiple(found: float, limit: float) -> str:
+    """A ratio of times, bold above a limit."""
+    return f"**{found:.2f}x**" if found > limit else f"{found:.2f}x"
+
+
 def listed(about: Mapping[str, Any]) -> str:
     return "\n".join(f"- {key}: {value}" for key, value in about.items())
 

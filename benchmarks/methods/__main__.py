@@ -115,11 +115,7 @@ def row_of(
     multiples = [own[0] / best[0], own[1] / best[1], own[1] / own[0]]
     cells = [f"{a:.3g} ({b:.3g})" for a, b in zip(own, best, strict=True)]
     shown = zip(multiples, (BEHIND, BEHIND, DEAR), strict=True)
-    return [method.name, *cells, *(_multiple(m, limit) for m, limit in shown)], multiples
-
-
-def _multiple(found: float, limit: float) -> str:
-    return f"**{found:.2f}x**" if found > limit else f"{found:.2f}x"
+    return [method.name, *cells, *(tables.multiple(m, limit) for m, limit in shown)], multiples
 
 
 def table(methods: Sequence[Method], compiled: bool, clock: Clock, rounds: int) -> str:
