@@ -187,6 +187,7 @@ class _Outliner(Cloner):
         """The sum, 0 where a condition on the way to it does not hold."""
 
         def guarded(cloner: _Outliner, rest: Branches) -> SSAValue:
+            """The sum under the conditions that are left, the outermost first."""
             if not rest:
                 cloner.require(op)
                 return Cloner.copy_reduction(cloner, op)

@@ -310,6 +310,32 @@ def _for_threads(example: Sizes, greatest: Sizes) -> Sequence[Step]:
     ]
 
 
+def _shaping_passes(tile: bool, example: tuple[str, ...], strided: bool) -> list[Step]:
+    """From a bounded program with precisions to one whose loops have their shape."""
+    return [
+        # loops share what they read where their terms depend on the same indices
+        *([Step("scheduled", SplitSumsPass())] if tile else []),
+        # those that depend on the same ones share what they compute
+        Step("scheduled", JoinSumsPass()),
+        # when all terms of a pair are in one sum
+        Step("scheduled", CollectFactorsPass()),
+        # each part of a sum has reads of its own; sizes that are short are numbers
+        Step("scheduled", ShiftSumsPass()),
+        # when it is known by which indices sums run: the last one side by side
+        Step("scheduled", InterchangeSumsPass()),
+        # terms that are parts of several sums are apart now; conditions are still those of indices
+        Step("scheduled", ShareValuesPass()),
+        # needs terms apart; decides between narrow loops and boxes, before loops are there
+        Step("scheduled", ShapeLoopsPass(tile, example)),
+        # conditions are where they stay: indices that none of them mentions may become one
+        Step("scheduled", MergeAxesPass(strided)),
+        # what was split and is one in memory again: no copy is between
+        Step("scheduled", ElideCopiesPass()),
+        # the indices are those of blocks; where nothing else changes, the order of factors is left
+        *([Step("scheduled", OrderFactorsPass(tile, example))] if tile else []),
+    ]
+
+
 def code_passes(
     precision: str = "f64",
     tile: bool = False,
@@ -339,28 +365,6 @@ def code_passes(
         # conditions that values decide, sums over one point
         *([Step("scheduled", SimplifySumsPass())] if values else []),
     ]
-    shaping = [
-        # loops share what they read where their terms depend on the same indices
-        *([Step("scheduled", SplitSumsPass())] if tile else []),
-        # those that depend on the same ones share what they compute
-        Step("scheduled", JoinSumsPass()),
-        # when all terms of a pair are in one sum
-        Step("scheduled", CollectFactorsPass()),
-        # each part of a sum has reads of its own; sizes that are short are numbers
-        Step("scheduled", ShiftSumsPass()),
-        # when it is known by which indices sums run: the last one side by side
-        Step("scheduled", InterchangeSumsPass()),
-        # terms that are parts of several sums are apart now; conditions are still those of indices
-        Step("scheduled", ShareValuesPass()),
-        # needs terms apart; decides between narrow loops and boxes, before loops are there
-        Step("scheduled", ShapeLoopsPass(tile, example)),
-        # conditions are where they stay: indices that none of them mentions may become one
-        Step("scheduled", MergeAxesPass(strided)),
-        # what was split and is one in memory again: no copy is between
-        Step("scheduled", ElideCopiesPass()),
-        # the indices are those of blocks; where nothing else changes, the order of factors is left
-        *([Step("scheduled", OrderFactorsPass(tile, example))] if tile else []),
-    ]
     return Pipeline(
         [
             *specialising,
@@ -372,7 +376,7 @@ def code_passes(
             Step("scheduled", SetPrecisionPass(precision)),
             # programs without reductions come here without those of `_for_caches`
             *([Step("scheduled", _set(registers))] if tile else []),
-            *shaping,
+            *_shaping_passes(tile, example, strided),
             # from here on there are loops over memory instead of definitions
             Step("scheduled", SchedulePass(tile, example, fewest, strided, plan)),
             # what copies of a body share is known when it is one

@@ -291,6 +291,7 @@ def _pieces(builder: ProgramBuilder, cloner: Cloner, spread: _Spread, op: tix.De
     total, count = spread.op, len(spread.parts)
 
     def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+        """The terms whose indices leave the remainders that a piece stands for."""
         around = own[count:] if spread.is_first else own[: len(op.indices)]
         remainders = own[:count] if spread.is_first else own[len(op.indices) :]
         inner = cloner.inner(e, op.indices, around)

@@ -159,6 +159,7 @@ class ChunkedStrip(Strip):
     """
 
     def emit(self, at: BodyLowering) -> None:
+        """Advance all sums chunk by chunk, and then finish each block."""
         sizes = at.index.sizes
         whole = {
             op: Chunk(op.indices[0], *bounds(at, op, op.indices), self.tile.chunks[op][1])

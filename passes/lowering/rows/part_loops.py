@@ -194,6 +194,7 @@ class PartLoop:
         rows = lead.tile.rows_in([lead.tile.row_index])
 
         def fill(inner: RowLanes, vectors: int, carried: Lanes) -> Lanes:
+            """The partial results with the terms of these vectors, whose elements are stored."""
             found = list(carried)
             here = {part: self._joined(inner, each, part, index) for part, each in lanes.items()}
             for vector in range(vectors):

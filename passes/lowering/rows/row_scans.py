@@ -80,6 +80,7 @@ class RowScans:
         end = rounded_up(at, high, width)
 
         def segment(inner: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
+            """The totals behind a segment, whose elements show those before it and its own."""
             assert isinstance(inner, RowLanes)
             first = mirrored(inner, low, end, width, k) if self.are_backwards else k
             last = smaller(inner, inner.index.add(first, width), high)

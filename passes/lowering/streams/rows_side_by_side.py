@@ -64,6 +64,7 @@ def rows_side_by_side(
     limits[place] = quotient_up(outer, rows, count)
 
     def several(at: BodyLowering, places: Sequence[SSAValue]) -> None:
+        """Some rows, piece by piece where the call is large, else one row."""
         at.index.values.update(zip(op.indices, places, strict=False))
         first, end = piece_of(at, places[place], count, rows)
 
