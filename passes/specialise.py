@@ -43,6 +43,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, DerivedSizeAttr, TensorType, Variable
+from tadc.passes.analysis.redundant import without_redundant
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.analysis.stage_checks import require_no_views
 from tadc.passes.index_sets.space import feasible
@@ -147,7 +148,7 @@ def _is_simpler(known: SizeBounds, op: tix.DefineOp) -> bool:
     shape = dict(zip(op.indices, op.shape, strict=True))
     return any(
         any(known.decided(c) is not None for c in constraints)
-        or len(known.without_redundant(constraints, shape)) < len(constraints)
+        or len(without_redundant(constraints, shape, known)) < len(constraints)
         for constraints in _conjunctions(op)
     )
 
@@ -171,7 +172,7 @@ class _Specialiser(Cloner):
     def constraints(self, old: Sequence[Constraint]) -> list[Constraint]:
         """The constraints that are not true for all indices and all sizes that are left, and do not
         follow from others for these."""
-        return self.known.without_redundant(super().constraints(old), self.shape)
+        return without_redundant(super().constraints(old), self.shape, self.known)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
         """Over no point, a reduction is its identity."""

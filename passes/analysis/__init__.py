@@ -13,6 +13,7 @@
 - `equivalence`: definitions that are equal but for the tensors that they read
 - `pairs`: sums along each of two indices, whose terms compute the same values for their pairs
 - `element_counts`: numbers of elements as polynomials in symbolic sizes
+- `redundant`: ends of short ranges that follow from others for the sizes of a call
 - `size_bounds`: bounds of forms, from how large sizes are at least and at most
 - `compared_sizes`: sizes that end the same range, and those whose difference is a length
 - `window_strides`: by how much windows move over an index, as those of transposed convolutions do

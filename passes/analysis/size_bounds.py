@@ -6,7 +6,7 @@ By interval arithmetic: of `N - K + 1`, with N in [lN, mN] and K in [lK, mK], th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from math import inf, prod
 
@@ -68,41 +68,9 @@ class SizeBounds:
             return False
         return True if low >= 0 and (not constraint.equality or high <= 0) else None
 
-    def without_redundant(
-        self, constraints: Sequence[Constraint], shape: Mapping[SSAValue, Affine]
-    ) -> list[Constraint]:
-        """The constraints that hold neither for all of these sizes nor wherever others do, for all
-        values below their size of the indices of a shape.
-
-        `k + 1 <= N` follows from `k + i <= 1` where N is 2 at least and i is not negative. Ends of
-        a range of known length stay: that is worth more than a bound less.
-        """
-        left = [c for c in constraints if self.decided(c) is not True]
-        fixed = _of_known_length(left)
-        for constraint in [c for c in left if c not in fixed]:
-            others = [c for c in left if c is not constraint]
-            if any(self._follows(constraint, other, shape) for other in others):
-                left = others
-        return left
-
-    def _follows(
-        self, constraint: Constraint, other: Constraint, shape: Mapping[SSAValue, Affine]
-    ) -> bool:
-        """True if a constraint holds wherever another one does: the difference of their forms is
-        not negative where it is least."""
-        more = constraint.form - other.form
-        last = {v: size - 1 for v, size in shape.items() if more[v] < 0}
-        least = more.substitute({v: last.get(v, Affine()) for v in shape})
-        return not constraint.equality and self.of(least)[0] >= 0
-
     def _size(self, name: str) -> Bounds:
         factors = [self.known.get(factor, ANY_SIZE) for factor in factors_of(name)]
         return prod(low for low, _ in factors), prod(high for _, high in factors)
-
-
-def _of_known_length(constraints: Sequence[Constraint]) -> list[Constraint]:
-    """The constraints that are the ends of ranges of known length, as `2 * i <= k < 2 * i + 5`."""
-    return [c for c in constraints if any(not (c.form + d.form).terms for d in constraints)]
 
 
 def _divided(end: float, divisor: int) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
 from itertools import product
 from math import inf
 
@@ -13,7 +12,7 @@ from xdsl.ir import Block
 from xdsl.utils.test_value import create_ssa_value
 
 import tadc
-from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.dialects.tix import Affine, Constraint
 from tadc.dialects.tix.affine import SizeValues
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
@@ -76,36 +75,3 @@ def test_lengths_of_ranges_stay_within_their_bounds(seed: int) -> None:
         begin = max(form.evaluate(sizes) for form in low)
         length = min(form.evaluate(sizes) for form in high) - begin + 1
         assert first <= max(0, length) <= last
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_without_redundant_constraints_there_are_the_same_points(seed: int) -> None:
-    """For all sizes between the bounds, and all values of an index of the result."""
-    rng, k, p = random.Random(seed), *(create_ssa_value(IndexType()) for _ in range(2))
-    least, size = rng.randint(0, 4), Affine.of("N") + rng.randint(-1, 1)
-    terms = [Affine.of(k) * rng.choice((1, -1)) + Affine.of(p) * rng.randint(-1, 1)]
-    terms += [Affine.of(k) * rng.choice((1, -1)) for _ in range(4)]
-    forms = [form + Affine({"N": rng.randint(-1, 1)}, rng.randint(-2, 2)) for form in terms]
-    tests = [Constraint(form, equality=rng.random() < 0.1) for form in forms]
-    left = SizeBounds(None, {"N": least}, {}).without_redundant(tests, {p: size})
-    for n in range(least, least + 6):
-        for i, j in product(range(size.evaluate(SizeValues(N=n))), range(-12, 13)):
-            numbers: dict[Variable, int] = {"N": n, p: i, k: j}
-            values = {v: Affine(constant=number) for v, number in numbers.items()}
-            assert _hold(tests, values) == _hold(left, values)
-
-
-def _hold(tests: Sequence[Constraint], values: Mapping[Variable, Affine]) -> bool:
-    numbers = ((c.substitute(values).form.constant, c.equality) for c in tests)
-    return all(number == 0 if equality else number >= 0 for number, equality in numbers)
-
-
-def test_a_range_of_known_length_stays_and_other_ends_that_follow_go() -> None:
-    k, p = (create_ssa_value(IndexType()) for _ in range(2))
-    end, near = Affine.of("N") - 1 - Affine.of(k), 1 - Affine.of(k) - Affine.of(p)
-    begin, known = Affine.of(k), SizeBounds(None, {"N": 2}, {})
-    tests = [Constraint(form) for form in (begin, end, near)]
-    assert known.without_redundant(tests, {p: Affine.of("N")}) == [tests[0], tests[2]]
-    assert SizeBounds.unknown().without_redundant(tests, {p: Affine.of("N")}) == tests
-    known_length = [Constraint(begin), Constraint(7 - Affine.of(k)), Constraint(near)]
-    assert known.without_redundant(known_length, {p: Affine.of("N")}) == known_length
