@@ -61,6 +61,15 @@ def test_ends_of_short_ranges_go_where_sizes_say_that_they_follow() -> None:
     assert left_of(tests, AT_LEAST_2, p) == [1, 2]
 
 
+def test_the_size_stays_beside_a_range_of_known_length_that_moves() -> None:
+    """Of 8*p <= o < min(N, 8*p + 8), o < N says that what a term reads is there."""
+    o, p = (create_ssa_value(IndexType()) for _ in range(2))
+    first = Affine.of(o) - Affine.of(p) * 8
+    tests = [Constraint(form) for form in (first, 7 - first, N - 1 - Affine.of(o))]
+    known = SizeBounds(None, {"N": 24}, {})
+    assert without_redundant(tests, {p: Affine(constant=3)}, known) == tests
+
+
 def test_ends_of_long_ranges_and_of_those_of_known_length_stay() -> None:
     k, p = (create_ssa_value(IndexType()) for _ in range(2))
     ends = [Constraint(form) for form in (Affine.of(k), 7 - Affine.of(k))]
