@@ -1,10 +1,12 @@
 """Parallel loops, and the pieces of a range that their iterations take.
 
-loops.parallel (%i, %piece) to (%I, (%J + 511) / 512) {
-  %low = %piece * 512
-  %high = min(%J, %low + 512)                the last piece may be shorter
-  ...
-}
+    loops.parallel (%i, %piece) to (%I, (%J + 511) / 512) {
+      %low = %piece * 512
+      %high = min(%J, %low + 512)
+      ...
+    }
+
+The last piece of a range may be shorter than the others.
 """
 
 from __future__ import annotations
