@@ -1,8 +1,10 @@
 """Elementwise loops: one iteration for each element, whose sums are scalars.
 
-parallel i
-  parallel j
-    store y
+    parallel i
+      parallel j
+        store y
+
+The indices of the result run in parallel, those of its sums inside of them.
 """
 
 from __future__ import annotations
