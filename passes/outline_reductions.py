@@ -39,7 +39,7 @@ run across those of one beside them (`passes/factoring/crossing_sums.py`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
@@ -48,8 +48,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, TensorType
-from tadc.dialects.tix import elementwise as ew
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.linear_uses import adjoint_needs
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.analysis.value_numbers import ValueNumbers
 from tadc.passes.factoring.block_sums import has_blocks_alone
@@ -265,43 +265,7 @@ def _must_be_named(op: tix.ReductionOp, definition: tix.DefineOp) -> bool:
     around = op.parent_op()
     if isinstance(around, tix.SumOp) and (found := recurrence_in(around, definition)):
         return op is not found.product  # loops take it along, and so do those of adjoints
-    return _needs_value(op.result, definition)
-
-
-def _needs_value(value: SSAValue, definition: tix.DefineOp) -> bool:
-    """True if an adjoint needs this value: it enters something otherwise than linearly."""
-    pending = {value: None}
-    while pending:
-        v, _ = pending.popitem()
-        for use in v.uses:
-            linear = _linear_result(use.operation, v, definition)
-            if linear is None:
-                return True
-            pending.update(dict.fromkeys(linear))
-    return False
-
-
-def _linear_result(
-    op: Operation, value: SSAValue, definition: tix.DefineOp
-) -> Sequence[SSAValue] | None:
-    """The results of an operation that `value` enters linearly; None where it enters otherwise."""
-    match op:
-        case ew.AddOp() | ew.SubOp() | ew.NegOp():
-            return op.results
-        case ew.MulOp() | ew.DivOp():
-            other = op.rhs if op.lhs is value else op.lhs
-            constant = tix.constant_value(other) is not None and op.lhs is not op.rhs
-            linear = constant and (isinstance(op, ew.MulOp) or op.lhs is value)
-            return op.results if linear else None
-        case ew.ExpOp() if op.result is tix.yielded(definition.body):
-            return ()
-        case tix.YieldOp():
-            parent = op.parent_op()
-            if isinstance(parent, tix.ExtremumOp | tix.ProdOp):
-                return None
-            return parent.results if isinstance(parent, tix.IfOp | tix.WhereOp) else ()
-        case _:
-            return None
+    return adjoint_needs(op.result, definition)
 
 
 def _is_short(op: tix.ReductionOp) -> bool:
