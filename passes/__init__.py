@@ -7,14 +7,15 @@ The way of a program, pass by pass
 ----------------------------------
 A program comes as tensors that are defined element by element (`tadc.dialects.tix`). First
 `factor_sums` makes tensors of sums within sums, where that saves operations; it does so again at
-the end. Then `outline_reductions` gives a name to every sum whose value a derivative will need.
-`differentiate` defines adjoints beside it: each read `x[A i + a]` adds a sum over the points with
-`A i = p - a`, an equation in the sum's own indices that is not solved yet; in other modes it
-defines tangents, or what inverts the program. `solve_index_kernels` solves these equations in
-integers and leaves guards. `absorb_conditions` makes conditions inside a sum part of its index set,
-and `infer_ranges` gives each index bounds, so that a sum runs over exactly the points that
-contribute. Then `simplify_sums` reads single points, moves factors and merges guards, and
-`join_guards` makes one choice of terms that exclude each other.
+the end. Then `outline_reductions` gives a name to every sum whose value a derivative will need, and
+`outline_stencils` to written-out ones whose adjoint many elements will need. `differentiate`
+defines adjoints beside it: each read `x[A i + a]` adds a sum over the points with `A i = p - a`, an
+equation in the sum's own indices that is not solved yet; in other modes it defines tangents, or
+what inverts the program. `solve_index_kernels` solves these equations in integers and leaves
+guards. `absorb_conditions` makes conditions inside a sum part of its index set, and `infer_ranges`
+gives each index bounds, so that a sum runs over exactly the points that contribute. Then
+`simplify_sums` reads single points, moves factors and merges guards, and `join_guards` makes one
+choice of terms that exclude each other.
 
 For a value and its pullback `split_pullback` cuts the program in two, and `zero_arguments` leaves
 out of the pullback what adjoints would contribute that are not there. For inverse modes

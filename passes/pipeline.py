@@ -37,6 +37,7 @@ from tadc.passes.order_factors import OrderFactorsPass
 from tadc.passes.order_windows import OrderWindowsPass
 from tadc.passes.outline_reductions import OutlineReductionsPass
 from tadc.passes.outline_scans import OutlineScansPass
+from tadc.passes.outline_stencils import OutlineStencilsPass
 from tadc.passes.outline_values import OutlineValuesPass
 from tadc.passes.pack_reads import PackReadsPass
 from tadc.passes.peel_sums import PeelSumsPass
@@ -120,9 +121,12 @@ def _deriving_steps(differentiate: DifferentiatePass) -> Sequence[Step]:
 
 def _simplifying_steps(differentiate: DifferentiatePass) -> Sequence[Step]:
     """From `tensor-index` to definitions as small as they get."""
+    reverse = differentiate.mode == "reverse"
     return [
         # values that adjoints need get names first, so that no gradient computes a sum again
         Step("derivative", OutlineReductionsPass()),
+        # long sums are reads now; what is left in formulas is written out
+        *([Step("derivative", OutlineStencilsPass())] if reverse else []),
         # adjoints as sums over unsolved equations, or tangents
         Step("derivative", differentiate),
         # equations must be solved before bounds: they decide what is left to bound

@@ -24,6 +24,7 @@ DIALECTS = {
 PASSES = {
     "batch": ("tadc.passes.batch", "BatchPass"),
     "outline-reductions": ("tadc.passes.outline_reductions", "OutlineReductionsPass"),
+    "outline-stencils": ("tadc.passes.outline_stencils", "OutlineStencilsPass"),
     "differentiate": ("tadc.passes.differentiate", "DifferentiatePass"),
     "solve-index-kernels": ("tadc.passes.solve_index_kernels", "SolveIndexKernelsPass"),
     "absorb-conditions": ("tadc.passes.absorb_conditions", "AbsorbConditionsPass"),

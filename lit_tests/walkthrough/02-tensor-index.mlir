@@ -6,9 +6,10 @@
 // The derivative of a root divides by the root: it needs the value of the sum at every point that
 // contributes. The paper computes that sum again wherever it is needed (its section 6 shows it in
 // every line). Here the sum becomes a definition, so that its value is read and its adjoint is a
-// tensor of its own. `factor-sums` and `simplify-sums` go before: here they find nothing to do.
+// tensor of its own. `factor-sums` and `simplify-sums` go before, `outline-stencils` behind: here they
+// find nothing to do.
 //
-// RUN: tadc-opt %s -p factor-sums,simplify-sums,outline-reductions | filecheck %s
+// RUN: tadc-opt %s -p factor-sums,simplify-sums,outline-reductions,outline-stencils | filecheck %s
 
 tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordiv 4)>) (%w = "w" : !tix.tensor<[K], f64>, %x = "x" : !tix.tensor<[N], f64>) {
   %y = tix.define "y" (%i) : !tix.tensor<[I], f64> {
