@@ -5,8 +5,9 @@
 A constraint follows from another one if the difference of their forms is never negative: at each
 point it is the larger one. Without it k has the values 0 and 1 at most, and its loop is written
 out. Ends stay where ranges are long, since the sizes of the call are not known to all passes, and
-where two others make a range of known length, as in `8 * p <= o < min(N, 8 * p + 8)`: this is a box
-as it stands, and `o < N` the test without which a read may be outside of its tensor.
+where they are both ends of a range of known length. They do beside such ends that move, as in
+`8 * p <= o < min(N, 8 * p + 8)`: this is a box as it stands, and `o < N` the test without which a
+read may be outside of its tensor.
 """
 
 from __future__ import annotations
@@ -31,7 +32,9 @@ def without_redundant(
     """The constraints that not all sizes decide as true, less redundant ends of short ranges."""
     left = [c for c in constraints if known.decided(c) is not True]
     fixed = _of_known_length(left)
-    for constraint in [c for c in left if not c.equality and fixed.isdisjoint(c.form.indices)]:
+    moving = {v for c in fixed if len(c.form.indices) > 1 for v in c.form.indices}
+    stays = [c for c in left if c.equality or c in fixed or not moving.isdisjoint(c.form.indices)]
+    for constraint in [c for c in left if c not in stays]:
         others = [c for c in left if c is not constraint]
         follows = any(_least(constraint.form - c.form, shape, known) >= 0 for c in others)
         if follows and _leave_few(others, constraint, shape, known):
@@ -39,14 +42,9 @@ def without_redundant(
     return left
 
 
-def _of_known_length(constraints: Sequence[Constraint]) -> set[SSAValue]:
-    """The indices of ranges of known length, as k of `2 * i <= k < 2 * i + 5`, and their ends'."""
-    return {
-        v
-        for c in constraints
-        if any(not (c.form + d.form).terms for d in constraints)
-        for v in c.form.indices
-    }
+def _of_known_length(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """The constraints that are the ends of ranges of known length, as `2 * i <= k < 2 * i + 5`."""
+    return [c for c in constraints if any(not (c.form + d.form).terms for d in constraints)]
 
 
 def _leave_few(

@@ -61,6 +61,13 @@ def test_ends_of_short_ranges_go_where_sizes_say_that_they_follow() -> None:
     assert left_of(tests, AT_LEAST_2, p) == [1, 2]
 
 
+def test_the_size_goes_beside_a_range_of_numbers() -> None:
+    k, p = (create_ssa_value(IndexType()) for _ in range(2))
+    tests = [Constraint(form) for form in (Affine.of(k), 3 - Affine.of(k), N - 1 - Affine.of(k))]
+    assert left_of(tests, SizeBounds(None, {"N": 4}, {}), p) == [0, 1]
+    assert left_of(tests, SizeBounds(None, {"N": 3}, {}), p) == [0, 1, 2]
+
+
 def test_the_size_stays_beside_a_range_of_known_length_that_moves() -> None:
     """Of 8*p <= o < min(N, 8*p + 8), o < N says that what a term reads is there."""
     o, p = (create_ssa_value(IndexType()) for _ in range(2))
