@@ -99,9 +99,11 @@ def with_indices(program: tix.ProgramOp, changes: Mapping[Operation, Indices]) -
 
 
 def _moves(op: Operation) -> TypeGuard[tix.SumOp]:
-    """True for a sum whose bounds move with the indices around it."""
+    """True for a sum whose bounds move with the indices around it, or that begins at a size."""
     return isinstance(op, tix.SumOp) and any(
-        v not in op.indices for c in op.constraints for v in c.form.indices
+        any(v not in op.indices for v in c.form.indices)
+        or (c.form.sizes and any(c.form[v] > 0 for v in op.indices))
+        for c in op.constraints
     )
 
 

@@ -15,6 +15,7 @@ from tadc.dialects.tix import Affine
 from tadc.language.printing.program import print_program
 from tadc.passes.absorb_conditions import bounded_without_conditions
 from tadc.passes.analysis.stage_checks import require_bounded
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
 from tadc.passes.shift_sums import best_indices, ranges_of_numbers, shift_sums
 from tests.support.campaign import seeds
 from tests.support.derivations import Case, assert_close, interpret, random_case
@@ -105,6 +106,12 @@ def test_windows_stay_where_vectors_may_run_along_other_indices() -> None:
     )
     assert "w[o, c, v]" in kept
     assert "x[c, v]" in moved
+
+
+def test_sums_that_begin_at_a_size_run_over_numbers() -> None:
+    program = tadc.compile("x: f64[N]\ny[i] = a[i] * sum[k in range(N - 2, N)](x[k])").program.op
+    (total,) = (op for op in shift_sums(program).walk() if isinstance(op, tix.SumOp))
+    assert is_short(total)
 
 
 # --- ranges ---------------------------------------------------------------------------------------
