@@ -232,19 +232,25 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     """True for a condition on indices, and quotients that are the same for all columns, whose
     branches read neighbours alone, or choose likewise.
 
-    Lanes that are off do not touch these. Numbers are there anyway; those that are not are computed
-    lane by lane, at borders alone, unless a function might round otherwise there, or all that a
-    choice does is to leave a term of a window out.
+    Lanes that are off do not touch these. Numbers are there anyway, short sums that are the same for
+    all columns among them; those that are not are computed lane by lane, at borders alone, unless a
+    function might round otherwise there, or all that a choice does is to leave a term of a window
+    out.
     """
     own = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
     if any(not isinstance(v, BlockArgument) and column in uses.of(v) for v in own):
         return False
-    if not all(isinstance(o, (*UNDER_MASKS, tix.ReadOp)) for o in _body(op)):
+
+    def is_number(o: Operation) -> bool:
+        is_sum = isinstance(o, tix.ReductionOp)
+        return is_sum and is_short(o) and column not in uses.of_operation(o)
+
+    if not all(isinstance(o, (*UNDER_MASKS, tix.ReadOp)) or is_number(o) for o in _body(op)):
         return False
     reads = [(o, is_there) for o in _body(op) if isinstance(o, tix.ReadOp)]
     reads += [(o, is_there_ahead) for o in reads_ahead(op)]
     leaves_out = any(reductions_around(op)) and tix.constant_value(tix.yielded(op.otherwise)) == 0
-    may_be_alone = not leaves_out and not any(map(is_dear, _body(op)))
+    may_be_alone = not leaves_out and not any(is_dear(o) for o in _body(op) if not is_number(o))
     # vectors leave lanes out
     kinds = ((access(o, column, uses), known, o) for o, known in reads)
     return all(

@@ -64,6 +64,9 @@ CASES = {
     "- (x[i, j] if j == 1 and i == 2 else 2 * x[i, j])",
     "far ends": "x: real[I]\ny[i in range(I)] = (x[2] * x[I - 3] if i == 0 else "
     "(x[i + I - 2] if i < 2 else x[i - 2]) * x[i]) + (x[1] * 2 if i + 1 == I else 0)",
+    "sums at ends": "x: real[I]\ny[i in range(I)] = "
+    "(sum[k in range(3)](x[k]**2) if i == 0 else x[i]) * "
+    "(sum[k in range(I - 3, I)](x[k]**2) if i + 1 == I else 2)",
     "border": "x: real[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0",
 }
 SHAPES = {1: [(3,), (15,), (40003,)], 2: [(5, 3), (7, 19), (4, 333)], 3: [(2, 3, 50)]}
@@ -124,12 +127,17 @@ with pytest.MonkeyPatch.context() as patch:
                  "window of functions",
                  "halves", "thirds", "residues", "pieces", "pooling", "overlaps", "maxima",
                  "segments", "segments of pieces", "segments of windows", "cases",
-                 "residues of both", "circle", "circles", "far ends"):
+                 "residues of both", "circle", "circles", "far ends", "sums at ends"):
         f = tadc.compile(streams.CASES[name])
         for shape in streams.SHAPES[len(f.args[0].shape)]:
             assert_stays_inside(f, shape)
 print("done")
 """
+
+
+def test_short_sums_at_ends_are_numbers_of_borders() -> None:
+    f = tadc.compile(CASES["sums at ends"])
+    assert "y[i]: stream" in f.emit("plan", {"I": 1 << 20}, "f32")
 
 
 def test_windows_of_functions_are_streams() -> None:
