@@ -232,10 +232,10 @@ def _is_maskable(op: tix.IfOp, column: SSAValue, uses: IndexUses) -> bool:
     """True for a condition on indices, and quotients that are the same for all columns, whose
     branches read neighbours alone, or choose likewise.
 
-    Lanes that are off do not touch these. Numbers are there anyway, short sums that are the same for
-    all columns among them; those that are not are computed lane by lane, at borders alone, unless a
-    function might round otherwise there, or all that a choice does is to leave a term of a window
-    out.
+    Lanes that are off do not touch these. Numbers are there anyway, short sums that are the
+    same for all columns among them; those that are not are computed lane by lane, at borders
+    alone, unless a function might round otherwise there, or all that a choice does is to leave
+    a term of a window out.
     """
     own = {v for disjunct in op.condition for c in disjunct for v in c.form.indices}
     if any(not isinstance(v, BlockArgument) and column in uses.of(v) for v in own):
