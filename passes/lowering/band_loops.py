@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
@@ -39,13 +39,9 @@ from tadc.passes.lowering import operations
 from tadc.passes.lowering.emit import (
     at_least_one,
     buffer,
-    difference,
     digits,
-    larger,
     loop,
-    quotient,
     quotient_up,
-    smaller,
 )
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.roll_loops import roll_loops
@@ -151,7 +147,7 @@ def _slide(at: BodyLowering, bands: Bands, begins: Ends, emit: Emit) -> None:
             ahead = at.index.add(begin, at.index.constant(own.axis.high - lead))
             _compute_plane(inner, own, inner.index.add(n, ahead), emit)
 
-    count = at.index.add(difference(at, end, begin), at.index.constant(lead))
+    count = at.index.add(at.index.sub(end, begin), at.index.constant(lead))
     loop(at, at.index.constant(0), count, "n", step)
 
 
@@ -164,9 +160,9 @@ def _planes_of(
     axis, zero = stage.axes[0], at.index.constant(0)
     assert axis
     begin, end = ends
-    first = larger(at, zero, at.index.add(begin, at.index.constant(axis.low)))
+    first = at.index.max(zero, at.index.add(begin, at.index.constant(axis.low)))
     end = at.index.add(end, at.index.constant(axis.high))
-    end = smaller(at, end, at.index.form(stage.of.type.shape[0]))
+    end = at.index.min(end, at.index.form(stage.of.type.shape[0]))
     stride, *inner = at.index.strides(stage.op.shape)
     if stage.buffer is not None:
         at.index.values[first_of(stage.of, 0)] = zero
@@ -179,11 +175,11 @@ def _compute_plane(at: BodyLowering, own: _Planes, plane: SSAValue, emit: Emit) 
     """The loops of a plane of a stage, if a band has that."""
     stage = own.stage
     at = at.inside(at.index.block)  # for itself, the plane is the first one, and the only one
-    plane = larger(at, plane, own.first)
-    end = smaller(at, at.index.add(plane, at.index.constant(1)), own.end)
+    plane = at.index.max(plane, own.first)
+    end = at.index.min(at.index.add(plane, at.index.constant(1)), own.end)
     at.index.values[first_of(stage.of, 0)] = plane
-    at.index.values[count_of(stage.of, 0)] = larger(
-        at, at.index.constant(0), difference(at, end, plane)
+    at.index.values[count_of(stage.of, 0)] = at.index.max(
+        at.index.constant(0), at.index.sub(end, plane)
     )
     if stage.buffer is None:
         _set_memory(at, stage, *_part_of_root(at, stage))
@@ -208,7 +204,7 @@ class _Part:
 
     def begin(self, at: BodyLowering, band: SSAValue) -> SSAValue:
         """The first value of a band."""
-        return quotient(at, at.index.mul(band, self.size), self.count)
+        return at.index.quotient(at.index.mul(band, self.size), self.count)
 
 
 def _parts(at: BodyLowering, bands: Bands) -> list[_Part]:
@@ -219,14 +215,14 @@ def _parts(at: BodyLowering, bands: Bands) -> list[_Part]:
     for number, side in reversed([*enumerate(bands.sides)]):
         left = room
         for outer in bands.sides[:number]:
-            least = at_least_one(at, smaller(at, sizes[outer], at.index.constant(outer.least)))
-            left = quotient(at, left, _elements(at, bands, outer, least))
+            least = at_least_one(at, at.index.min(sizes[outer], at.index.constant(outer.least)))
+            left = at.index.quotient(left, _elements(at, bands, outer, least))
         most = at.index.constant(side.least)
         if not side.planes:
-            most = difference(at, left, at.index.constant(side.reach))
-            most = quotient(at, most, at.index.constant(side.step))
+            most = at.index.sub(left, at.index.constant(side.reach))
+            most = at.index.quotient(most, at.index.constant(side.step))
         part = _evenly(at, side, sizes[side], at_least_one(at, most))
-        room = quotient(at, room, _elements(at, bands, side, part.most))
+        room = at.index.quotient(room, _elements(at, bands, side, part.most))
         found.append(part)
     return found[::-1]
 
@@ -237,7 +233,7 @@ def _values(at: BodyLowering, bands: Bands, side: Side) -> SSAValue:
     for size, axis in _along(bands.roots, side):
         step = at.index.constant(axis.step)
         own = at.index.form(size) if axis.step == 1 else quotient_up(at, at.index.form(size), step)
-        found = own if found is None else larger(at, found, own)
+        found = own if found is None else at.index.max(found, own)
     assert found is not None
     return found
 
@@ -274,7 +270,7 @@ def _elements(at: BodyLowering, bands: Bands, side: Side, values: SSAValue) -> S
     # pieces may be longer than what there is
     stages = [stage for stage in bands.stages if stage.buffer is not None]
     sizes = [at.index.form(size) for size, _ in _along(stages, side)]
-    return smaller(at, found, at_least_one(at, reduce(partial(larger, at), sizes)))
+    return at.index.min(found, at_least_one(at, reduce(at.index.max, sizes)))
 
 
 def _evenly(at: BodyLowering, side: Side, size: SSAValue, most: SSAValue) -> _Part:
@@ -303,13 +299,13 @@ def _locate(at: BodyLowering, stage: Stage, begins: Ends) -> None:
         begin, end = begins[axis.index]
         step = at.index.constant(axis.step)
         begin = at.index.add(at.index.mul(begin, step), at.index.constant(axis.low))
-        begin = larger(at, zero, begin)
+        begin = at.index.max(zero, begin)
         # behind the place of the last value, (end - 1) * step + high
         behind = at.index.constant(axis.high + 1 - axis.step)
         end = at.index.add(at.index.mul(end, step), behind)
-        end = smaller(at, end, at.index.form(stage.of.type.shape[n]))
+        end = at.index.min(end, at.index.form(stage.of.type.shape[n]))
         at.index.values[first_of(stage.of, n)] = begin
-        at.index.values[count_of(stage.of, n)] = larger(at, zero, difference(at, end, begin))
+        at.index.values[count_of(stage.of, n)] = at.index.max(zero, at.index.sub(end, begin))
 
 
 MOVABLE = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.RemSIOp, arith.MaxSIOp, arith.MinSIOp)

@@ -128,19 +128,10 @@ def any_of(at: BodyLowering, tests: list[SSAValue]) -> SSAValue:
 # --- numbers --------------------------------------------------------------------------------------
 
 
-def difference(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.index.sub(a, b)
-
-
-def quotient(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    """`a / b`, rounded down."""
-    return at.index.quotient(a, b)
-
-
 def divided(at: BodyLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAValue]:
     """Quotient and remainder."""
-    whole = quotient(at, a, b)
-    return whole, difference(at, a, at.index.mul(whole, b))
+    whole = at.index.quotient(a, b)
+    return whole, at.index.sub(a, at.index.mul(whole, b))
 
 
 def digits(at: BodyLowering, number: SSAValue, counts: Sequence[SSAValue]) -> list[SSAValue]:
@@ -157,7 +148,7 @@ def digits(at: BodyLowering, number: SSAValue, counts: Sequence[SSAValue]) -> li
 
 def quotient_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
     """`a / b`, rounded up."""
-    return quotient(at, at.index.add(a, difference(at, b, at.index.constant(1))), b)
+    return at.index.quotient(at.index.add(a, at.index.sub(b, at.index.constant(1))), b)
 
 
 def rounded_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -169,19 +160,11 @@ def mirrored(
     at: BodyLowering, low: SSAValue, high: SSAValue, step: SSAValue, k: SSAValue
 ) -> SSAValue:
     """For k in [low, high) by steps of which the last one ends there, the same from the end on."""
-    return difference(at, at.index.add(low, difference(at, high, step)), k)
-
-
-def smaller(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.index.min(a, b)
-
-
-def larger(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    return at.index.max(a, b)
+    return at.index.sub(at.index.add(low, at.index.sub(high, step)), k)
 
 
 def at_least_one(at: BodyLowering, n: SSAValue) -> SSAValue:
-    return larger(at, n, at.index.constant(1))
+    return at.index.max(n, at.index.constant(1))
 
 
 # --- buffers --------------------------------------------------------------------------------------

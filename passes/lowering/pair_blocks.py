@@ -28,14 +28,11 @@ from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering.blocks.sloped_sums import Sums
 from tadc.passes.lowering.blocks.tile_terms import TermBlock
 from tadc.passes.lowering.emit import (
-    difference,
     either,
-    larger,
     load,
     loop,
     repeat,
     select,
-    smaller,
     store,
 )
 from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
@@ -203,12 +200,12 @@ class PairBlock(TermBlock):
 
         def rest(at: BodyLowering, column: SSAValue) -> None:
             assert isinstance(at, PairBlock)
-            left = difference(at, self.strip.high, column)
-            at.mask = first_lanes(at, smaller(at, left, at.index.constant(at.lanes)))
+            left = at.index.sub(self.strip.high, column)
+            at.mask = first_lanes(at, at.index.min(left, at.index.constant(at.lanes)))
             vectors(at, column)
 
         low, high, lanes = self.strip.low, self.strip.high, self.index.constant(self.lanes)
-        end = larger(self, low, end_of_whole(self, low, high, lanes))
+        end = self.index.max(low, end_of_whole(self, low, high, lanes))
         loop(self, low, end, "j", vectors, lanes)
         loop(self, end, high, "j", rest, lanes)
         return None

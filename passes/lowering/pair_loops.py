@@ -35,14 +35,11 @@ from tadc.passes.lowering.emit import (
     all_of,
     at_least_one,
     buffer,
-    difference,
     digits,
     divided,
-    larger,
     loop,
     quotient_up,
     rounded_up,
-    smaller,
 )
 from tadc.passes.lowering.pair_blocks import Strip, counts
 from tadc.passes.lowering.parallel import parallel
@@ -93,8 +90,8 @@ class _Unit:
         width = _width_of_strip(at, sum(lines.values()))
         sums = {tensor: buffer(at, own * width, "sums") for tensor, own in lines.items()}
         # one at least: sums of rows are complete with the last one
-        strips = at_least_one(at, quotient_up(at, difference(at, high, low), constant(width)))
-        last = difference(at, strips, constant(1))
+        strips = at_least_one(at, quotient_up(at, at.index.sub(high, low), constant(width)))
+        last = at.index.sub(strips, constant(1))
         begins = _are_equal(at, self.superstep, constant(0))
         ends = _are_equal(at, self.superstep, constant(parts - 1))
 
@@ -106,7 +103,7 @@ class _Unit:
                 self.pairs,
                 self.piece,
                 low=first,
-                high=smaller(inner, high, inner.index.add(first, constant(width))),
+                high=inner.index.min(high, inner.index.add(first, constant(width))),
                 width=width,
                 sums=sums,
                 is_first=all_of(inner, [begins, _are_equal(inner, number, constant(0))]),
@@ -132,8 +129,8 @@ class _Unit:
         _, part = divided(at, at.index.add(self.part, self.superstep), at.index.constant(parts))
         each = at.index.floordiv(width + (parts - 1), parts)
         length = rounded_up(at, each, at.index.constant(COLUMNS_OF_LINES))
-        low = smaller(at, at.index.form(width), at.index.mul(part, length))
-        return low, smaller(at, at.index.form(width), at.index.add(low, length))
+        low = at.index.min(at.index.form(width), at.index.mul(part, length))
+        return low, at.index.min(at.index.form(width), at.index.add(low, length))
 
     def _rows(self, at: BodyLowering) -> _Rows:
         """The rows of this unit."""
@@ -142,11 +139,11 @@ class _Unit:
         each = at.index.floordiv(self.pairs.length + (units - 1), units)
         height = at.index.mul(rounded_up(at, each, constant(rows)), constant(step))
         begin = at.index.mul(self.part, height)
-        end = smaller(at, at.index.form(self.pairs.length), at.index.add(begin, height))
+        end = at.index.min(at.index.form(self.pairs.length), at.index.add(begin, height))
         first = at.index.add(begin, self.piece)
         behind = at.index.add(end, constant(step - 1))
         end_of_blocks = end_of_whole(at, first, behind, constant(rows * step))
-        return _Rows(first, larger(at, first, end_of_blocks), end)
+        return _Rows(first, at.index.max(first, end_of_blocks), end)
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,6 @@ from xdsl.ir import Block, Region, SSAValue
 
 from tadc.dialects.loops import ParallelOp
 from tadc.dialects.quick import INDEX, block_with
-from tadc.passes.lowering.emit import smaller
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 
 
@@ -57,4 +56,4 @@ def piece_of(
     """The first value of a piece of [0, size), and the one behind its last: pieces are so wide,
     but for the last one."""
     low = at.index.mul(number, width)
-    return low, smaller(at, size, at.index.add(low, width))
+    return low, at.index.min(size, at.index.add(low, width))

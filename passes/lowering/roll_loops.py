@@ -30,12 +30,9 @@ from tadc.passes.lowering.emit import (
     all_of,
     at_least_one,
     carrying_loop,
-    difference,
     either,
-    larger,
     loop,
     quotient_up,
-    smaller,
 )
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
@@ -75,9 +72,9 @@ def roll_loops(outer: BodyLowering, bands: Bands, roll: Roll) -> ParallelOp:
         for v, place in zip(others, places, strict=False):
             at.index.values[v] = at.index.values[stage.op.indices[op.indices.index(v)]] = place
         first = at.index.mul(places[-2], at.index.constant(roll.rows))
-        low = smaller(at, columns, at.index.mul(places[-1], width))
-        last = smaller(at, rows, at.index.add(first, at.index.constant(roll.rows)))
-        high = smaller(at, columns, at.index.add(low, width))
+        low = at.index.min(columns, at.index.mul(places[-1], width))
+        last = at.index.min(rows, at.index.add(first, at.index.constant(roll.rows)))
+        high = at.index.min(columns, at.index.add(low, width))
         _Block(stage.op, op, roll, low, high).emit(at, first, last)
 
     return parallel(outer, limits, [*others, "block", "piece"], fill)
@@ -156,7 +153,7 @@ class _Block:
         self._place(at, first)
         if self.roll.rows == 1:
             return self._strip(at)
-        whole = difference(at, last, first)
+        whole = at.index.sub(last, first)
         tests = [
             at.insert(arith.CmpiOp(whole, at.index.constant(self.roll.rows), "eq")).result,
             *self._tests_of_rows(at),
@@ -183,7 +180,7 @@ class _Block:
         begin, end = self._inside(at)
         lanes = at.index.constant(self._lanes)
         before = self._border(at, self.low).of_stage(Affine.of(self.low) + self.roll.low)
-        last = difference(at, end, lanes)
+        last = at.index.sub(end, lanes)
 
         def one(inner: BodyLowering, column: SSAValue, carried: Vectors) -> Vectors:
             inner.index.values[column] = column
@@ -232,16 +229,16 @@ class _Block:
         """The columns [begin, end) of the root in which no lane is off, and all tests hold that
         move along the columns."""
         size = at.index.form(self.stage.shape[-1] - self.ahead)
-        begin, end = self.low, smaller(at, self.high, size)
+        begin, end = self.low, at.index.min(self.high, size)
         for op, moved in ((self.root, 0), (self.stage, self.ahead)):
             column = op.indices[-1]
             for c in (c for c in self._constraints(op) if c.form[column]):
                 bound = at.index.bound(column, c)
-                bound = difference(at, bound, at.index.constant(moved)) if moved else bound
+                bound = at.index.sub(bound, at.index.constant(moved)) if moved else bound
                 if c.form[column] > 0:
-                    begin = larger(at, begin, bound)
+                    begin = at.index.max(begin, bound)
                 else:
-                    end = smaller(at, end, bound)
+                    end = at.index.min(end, bound)
         return begin, end
 
     def _whole(self, at: BodyLowering, column: SSAValue) -> _Part:

@@ -20,7 +20,6 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects.loops import SelectLanesOp
 from tadc.passes.lowering import operations
-from tadc.passes.lowering.emit import difference, quotient
 from tadc.passes.lowering.lanes.lane_reads import LaneReads
 from tadc.passes.lowering.lanes.vector_lowering import VectorLowering, store_vector
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
@@ -31,7 +30,7 @@ def end_of_whole(at: BodyLowering, low: SSAValue, high: SSAValue, width: SSAValu
 
     It is below `low` where `high` is, as it is in the bounds of a sum without terms.
     """
-    whole = at.index.mul(quotient(at, difference(at, high, low), width), width)
+    whole = at.index.mul(at.index.quotient(at.index.sub(high, low), width), width)
     return at.index.add(low, whole)
 
 
@@ -42,7 +41,7 @@ def first_lanes(at: VectorLowering, count: SSAValue) -> SSAValue:
 
 def lanes_before(at: VectorLowering, end: SSAValue, first: SSAValue) -> SSAValue:
     """A mask of the elements before `end`, in a vector that begins with `first`."""
-    return first_lanes(at, difference(at, end, first))
+    return first_lanes(at, at.index.sub(end, first))
 
 
 def under_mask(at: LaneReads, value: SSAValue, otherwise: SSAValue) -> SSAValue:

@@ -24,7 +24,6 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Constraint
 from tadc.passes.lowering.blocks.tested_terms import has_quotients_of_terms, tests_of
-from tadc.passes.lowering.emit import larger, smaller
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 
 Range = tuple[SSAValue, SSAValue]
@@ -46,9 +45,9 @@ def narrow_range(
     for test in found.values():
         end = here.index.bound(index, test)
         if test.form[index] > 0:
-            low = larger(at, low, end)
+            low = at.index.max(low, end)
         else:
-            high = smaller(at, high, end)
+            high = at.index.min(high, end)
     return list(found), (low, high)
 
 

@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.passes.lowering.blocks.sloped_sums import Sums
-from tadc.passes.lowering.emit import carrying_loop, larger
+from tadc.passes.lowering.emit import carrying_loop
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.tails import end_of_whole
@@ -55,7 +55,7 @@ def add_shifted(
     index = op.indices[-1]
     size = SHIFTED_TERMS * block.lanes
     width, lanes = block.index.constant(size), block.index.constant(block.lanes)
-    one, end = block.index.constant(1), larger(block, low, end_of_whole(block, low, high, width))
+    one, end = block.index.constant(1), block.index.max(low, end_of_whole(block, low, high, width))
 
     def part(at: BodyLowering, first: SSAValue, carried: Sums) -> Sums:
         last = at.index.add(first, lanes)

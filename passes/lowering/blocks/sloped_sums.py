@@ -32,7 +32,7 @@ from xdsl.ir import Block, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.passes.lowering import operations
-from tadc.passes.lowering.emit import all_of, carrying_loop, larger, smaller
+from tadc.passes.lowering.emit import all_of, carrying_loop
 from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.tails import under_mask
@@ -70,8 +70,8 @@ def add_sloped(
     """The terms from `low` to `high`, of each column those that it has; by short code if it
     `is_small`, with masks for all vectors at both ends."""
     first, last = _bounds(at, op, _all_columns(at), weakest=False)
-    first = smaller(at, larger(at, first, low), high)
-    last = smaller(at, larger(at, last, first), high)
+    first = at.index.min(at.index.max(first, low), high)
+    last = at.index.min(at.index.max(last, first), high)
     if is_small or len(_vectors(at, op)) == 1 or any(c.equality for c in _moving(at, op)):
         sums = _masked(at, op, low, first, sums)
         sums = inside(at, first, last, sums)
@@ -104,14 +104,14 @@ def _ends(
     for columns, own in _vectors(at, op).items():
         bounds = (_bounds(at, op, columns, weakest) for weakest in (True, False))
         weak, strong = (ends[not are_first] for ends in bounds)
-        middle = smaller(at, larger(at, strong, low), high)
+        middle = at.index.min(at.index.max(strong, low), high)
         part: Sums = [found[n] for n in own]
         if are_first:
-            part = _masked(at, op, larger(at, weak, low), middle, part, own)
+            part = _masked(at, op, at.index.max(weak, low), middle, part, own)
             part = _whole(at, op, middle, high, part, own)
         else:
             part = _whole(at, op, low, middle, part, own)
-            part = _masked(at, op, middle, smaller(at, weak, high), part, own)
+            part = _masked(at, op, middle, at.index.min(weak, high), part, own)
         for n, value in zip(own, part, strict=True):
             found[n] = value
     return found

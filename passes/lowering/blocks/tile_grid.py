@@ -25,12 +25,9 @@ from tadc.dialects.tix import Affine
 from tadc.passes.lowering.emit import (
     all_of,
     at_least_one,
-    difference,
     digits,
-    quotient,
     quotient_up,
     select,
-    smaller,
 )
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.scheduling.tiles.tile import Tile
@@ -55,7 +52,7 @@ class Span:
         start = at.index.add(self.first, at.index.mul(block, at.index.constant(self.width)))
         if self.exact:
             return start
-        return smaller(at, start, difference(at, self.size, at.index.constant(self.width)))
+        return at.index.min(start, at.index.sub(self.size, at.index.constant(self.width)))
 
 
 @dataclass(frozen=True)
@@ -117,8 +114,8 @@ class Grid:
         """The values of the other index that an iteration has."""
         size = at.index.form(self.shape[index])
         first = at.index.mul(part, at.index.constant(count))
-        end = smaller(at, at.index.add(first, at.index.constant(count)), size)
-        return Span(first, difference(at, end, first), end, size, 1, True)
+        end = at.index.min(at.index.add(first, at.index.constant(count)), size)
+        return Span(first, at.index.sub(end, first), end, size, 1, True)
 
     def _columns(self, at: BodyLowering, strip: SSAValue) -> Span:
         """One block of columns; in the last strip, which may be almost two wide, two."""
@@ -131,7 +128,7 @@ class Grid:
         after = index.add(strip, index.constant(1))
         is_last = at.insert(arith.CmpiOp(after, self.strips, "eq")).result
         end = select(at, is_last, size, index.mul(after, index.constant(width)))
-        blocks = quotient_up(at, difference(at, end, first), index.constant(width))
+        blocks = quotient_up(at, at.index.sub(end, first), index.constant(width))
         return Span(first, blocks, end, size, width, False)
 
     def parts(self, at: BodyLowering, columns: Span) -> list[tuple[Tile, Span]]:
@@ -143,7 +140,7 @@ class Grid:
             return [(tile, columns)]
         width, narrow, zero, one = map(index.constant, (tile.columns, tile.rest, 0, 1))
         first = index.add(columns.first, width)
-        number = quotient_up(at, difference(at, columns.end, first), narrow)
+        number = quotient_up(at, at.index.sub(columns.end, first), narrow)
         few = at.insert(arith.CmpiOp(index.mul(number, narrow), width, "slt")).result
         count = None if known else select(at, few, one, index.constant(2))
         whole = replace(columns, blocks=count, exact=known)
@@ -158,13 +155,13 @@ class Grid:
             return None
         index, width, size = at.index, self.tile.rows, self.shape[self.tile.row_index]
         low, high = (
-            quotient(at, index.mul(g, self.blocks), self.groups)
+            at.index.quotient(index.mul(g, self.blocks), self.groups)
             for g in (group, index.add(group, index.constant(1)))
         )
-        number = difference(at, high, low)
+        number = at.index.sub(high, low)
         rows = index.form(size)
         first = index.mul(low, index.constant(width))
-        end = smaller(at, index.mul(high, index.constant(width)), rows)
+        end = at.index.min(index.mul(high, index.constant(width)), rows)
         extent = constant_extent(size)
         exact = extent is not None and extent % width == 0
         return Span(first, number, end, rows, width, exact)
@@ -221,4 +218,4 @@ def _groups(
         return at.index.constant(blocks), at.index.constant(max(1, groups))
     blocks = at.index.floordiv(size + (tile.rows - 1), tile.rows)
     raised = at.index.add(blocks, at.index.constant(tile.group - 1 or -1))
-    return blocks, at_least_one(at, quotient(at, raised, at.index.constant(tile.group)))
+    return blocks, at_least_one(at, at.index.quotient(raised, at.index.constant(tile.group)))

@@ -25,7 +25,7 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.passes.lowering.blocks.square_loads import places_across, square
-from tadc.passes.lowering.emit import buffer, difference, loop, repeat
+from tadc.passes.lowering.emit import buffer, loop, repeat
 from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering, Panel
 from tadc.passes.lowering.lanes.vector_lowering import store_vector
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
@@ -109,7 +109,7 @@ class _Filling:
     def _run(self, at: LanesLowering, panel: Panel) -> None:
         """The terms of a run, for one vector of columns after the other."""
         ends = [_bounds(at, self.op, v, self.chunk) for v in self.run]
-        lengths = [difference(at, high, low) for low, high in ends]
+        lengths = [at.index.sub(high, low) for low, high in ends]
         terms = reduce(at.index.mul, lengths)
         at.index.values.update({v: low for v, (low, _) in zip(self.run, ends, strict=True)})
 

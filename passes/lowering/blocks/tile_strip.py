@@ -34,7 +34,7 @@ from tadc.passes.lowering.blocks.sloped_sums import Sums
 from tadc.passes.lowering.blocks.tile_block import BlockLowering
 from tadc.passes.lowering.blocks.tile_grid import Span, most_blocks
 from tadc.passes.lowering.blocks.tile_panels import Chunk, fill_panel
-from tadc.passes.lowering.emit import buffer, loop, smaller, when
+from tadc.passes.lowering.emit import buffer, loop, when
 from tadc.passes.lowering.lanes.lanes_lowering import Panel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import Segments
@@ -246,7 +246,7 @@ class _ChunkedSum:
             self.advance(inner, indices[1:])
 
         def cut(inner: BodyLowering, k: SSAValue) -> None:
-            end = smaller(inner, inner.index.add(k, inner.index.constant(length)), high)
+            end = inner.index.min(inner.index.add(k, inner.index.constant(length)), high)
             chunk = Chunk(index, k, end, length)
             self.strip.fill_panels(inner, self.op, chunk)
             self._add_chunk(inner, indices, chunk)

@@ -32,7 +32,7 @@ from tadc.passes.lowering.blocks.tested_terms import add_terms
 from tadc.passes.lowering.blocks.tile_block import BlockLowering
 from tadc.passes.lowering.blocks.tile_grid import Span
 from tadc.passes.lowering.blocks.tile_panels import Chunk
-from tadc.passes.lowering.emit import carrying_loop, difference, larger, loop, smaller
+from tadc.passes.lowering.emit import carrying_loop, loop
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.tails import end_of_whole, first_lanes, under_mask
 from tadc.passes.lowering.trees import bounds
@@ -96,7 +96,7 @@ class TermBlock(BlockLowering):
             return self._written_out(op, *found, sums)
         low, high = bounds(self, op, own)
         width = self.index.constant(self.tile.columns)
-        end = larger(self, low, end_of_whole(self, low, high, width))
+        end = self.index.max(low, end_of_whole(self, low, high, width))
 
         def vectors(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
             assert isinstance(at, TermBlock)
@@ -106,7 +106,7 @@ class TermBlock(BlockLowering):
         def rest(at: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
             assert isinstance(at, TermBlock)
             at.index.values[index] = k
-            return at._add_rest(op, difference(at, high, k), carried)
+            return at._add_rest(op, at.index.sub(high, k), carried)
 
         sums = carrying_loop(self, low, end, width, index.name_hint, sums, vectors)
         if found and not found[1] % self.tile.columns:
@@ -131,7 +131,7 @@ class TermBlock(BlockLowering):
     def _add_rest(self, op: tix.ReductionOp, left: SSAValue, sums: Sums) -> Sums:
         """The sums with a vector more, of which so many lanes are terms."""
         inner = self.apart()
-        inner.mask = first_lanes(self, smaller(self, left, self.index.constant(self.lanes)))
+        inner.mask = first_lanes(self, self.index.min(left, self.index.constant(self.lanes)))
         return inner._add_first(op, sums)
 
     def _add_first(self, op: tix.ReductionOp, sums: Sums) -> Sums:

@@ -27,12 +27,10 @@ from tadc.passes.analysis.size_bounds import ANY_SIZE
 from tadc.passes.lowering.accumulators import StoredTotals
 from tadc.passes.lowering.emit import (
     buffer,
-    difference,
     loop,
     mirrored,
     quotient_up,
     rounded_up,
-    smaller,
     store,
     when,
 )
@@ -97,7 +95,7 @@ class _Strip:
         def segment(inner: BodyLowering, k: SSAValue) -> None:
             assert isinstance(inner, KnownNumbers)
             low = self._turned(inner, first, up, width, k)
-            high = smaller(inner, inner.index.add(low, width), end)
+            high = inner.index.min(inner.index.add(low, width), end)
             self._rows(inner, totals, low, high)
             for _, total in totals:
                 total.take(inner)
@@ -171,7 +169,7 @@ class _Strip:
         def fill(inner: RowLanes, vectors: int, _: Lanes) -> Lanes:
             for number in range(vectors):
                 here = inner.at(None, number)
-                place = difference(here, here.index.form(Affine.of(column)), self.low)
+                place = here.index.sub(here.index.form(Affine.of(column)), self.low)
                 for scan, total in added:
                     total.add(here, place, self._term(here, scan))
                 for scan, total in shown:

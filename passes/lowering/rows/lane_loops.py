@@ -22,11 +22,8 @@ from tadc.passes.analysis.costs import FREE, weight
 from tadc.passes.analysis.size_bounds import Bounds
 from tadc.passes.lowering.emit import (
     carrying_loop,
-    difference,
-    larger,
     mirrored,
     rounded_up,
-    smaller,
 )
 from tadc.passes.lowering.rows.row_lanes import RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
@@ -71,7 +68,7 @@ def over_vectors(
     if count <= min(full + 1, MOST_VECTORS_IN_LINE):
         return _in_line(at, index, (low, high), (full, count), carried, emit, backwards)
     if least != most:
-        high = larger(at, low, high)
+        high = at.index.max(low, high)
     vectors = at.tile.columns // at.lanes
     width, lanes = at.index.constant(at.tile.columns), at.index.constant(at.lanes)
     end = end_of_whole(at, low, high, width)
@@ -85,10 +82,10 @@ def over_vectors(
         assert isinstance(inner, RowLanes)
         k = mirrored(inner, end, up, lanes, k) if backwards else k
         inner.index.values[index] = k
-        inner.mask = first_lanes(inner, smaller(inner, difference(inner, high, k), lanes))
+        inner.mask = first_lanes(inner, inner.index.min(inner.index.sub(high, k), lanes))
         return emit(inner, 1, carried)
 
-    up = at.index.add(end, rounded_up(at, difference(at, high, end), lanes)) if backwards else high
+    up = at.index.add(end, rounded_up(at, at.index.sub(high, end), lanes)) if backwards else high
     hint = index.name_hint
     loops = [(low, end, width, all_lanes)]
     if least != most or most % at.tile.columns:

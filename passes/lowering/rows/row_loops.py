@@ -32,7 +32,7 @@ from tadc.dialects.loops import ParallelOp
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.sets import index_set
-from tadc.passes.lowering.emit import either, loop, select, smaller
+from tadc.passes.lowering.emit import either, loop, select
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.rows.lane_loops import Lanes, is_heavy, over_vectors, store_elements
 from tadc.passes.lowering.rows.part_loops import VECTORS_OF_ELEMENTS, PartLoop
@@ -90,7 +90,7 @@ def _block(
     if extent is not None and extent % at.height == 0 and _are_short(at, rows) is None:
         at.side_by_side().row(members, [*outer, low])
     else:
-        high = smaller(at, at.index.add(low, height), at.index.form(size))
+        high = at.index.min(at.index.add(low, height), at.index.form(size))
         _span(at, members, rows, outer, (low, high))
 
 

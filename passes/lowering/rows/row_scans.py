@@ -30,7 +30,7 @@ from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.sets import index_set
 from tadc.passes.lowering.accumulators import CarriedTotals
-from tadc.passes.lowering.emit import all_of, carrying_loop, mirrored, rounded_up, smaller
+from tadc.passes.lowering.emit import all_of, carrying_loop, mirrored, rounded_up
 from tadc.passes.lowering.rows.lane_loops import Lanes
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
@@ -83,7 +83,7 @@ class RowScans:
             """The totals behind a segment, whose elements show those before it and its own."""
             assert isinstance(inner, RowLanes)
             first = mirrored(inner, low, end, width, k) if self.are_backwards else k
-            last = smaller(inner, inner.index.add(first, width), high)
+            last = inner.index.min(inner.index.add(first, width), high)
             before = [CarriedTotals.of(carried[n : n + 2]) for n in range(0, len(carried), 2)]
             for scan, sums in zip(self.scans, before, strict=True):
                 is_sum = isinstance(scan.op, tix.SumOp)

@@ -62,9 +62,6 @@ from tadc.passes.lowering.emit import (
     any_of,
     at_least_one,
     carrying_loop,
-    difference,
-    quotient,
-    smaller,
 )
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.scheduling.tiles.sum_lengths import constraints_of, most_values
@@ -152,7 +149,7 @@ class Segments:
                 return None
             low, high = at.bounds(self.op, self.op.indices[n:])
             width = at.index.constant(step) if isinstance(step, int) else step
-            length = difference(at, high, low)
+            length = at.index.sub(high, low)
             tests.append(at.insert(arith.CmpiOp(length, width, "sgt")).result)
         return any_of(at, tests)
 
@@ -197,7 +194,7 @@ class Segments:
             if step == 1:
                 inner.index.values[index] = k
                 return self._nest(inner, n + 1, parts, carried, fill)
-            inner.ranges[index] = k, smaller(inner, inner.index.add(k, width), high)
+            inner.ranges[index] = k, inner.index.min(inner.index.add(k, width), high)
             return self._nest(inner, n + 1, [*parts, index], carried, fill)
 
         hint = index.name_hint if step == 1 else "segment"
@@ -224,6 +221,6 @@ def _room_outside(
     if room == 1 or (most is not None and isinstance(room, int)) or _depends_on_others(op, own):
         return 1
     low, high = at.bounds(op, own)
-    length = at_least_one(at, difference(at, high, low))
+    length = at_least_one(at, at.index.sub(high, low))
     number = at.index.constant(room) if isinstance(room, int) else room
-    return at_least_one(at, quotient(at, number, length))
+    return at_least_one(at, at.index.quotient(number, length))

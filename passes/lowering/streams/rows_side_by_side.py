@@ -26,13 +26,10 @@ from xdsl.ir import SSAValue
 from tadc.dialects.loops import ParallelOp
 from tadc.passes.lowering.emit import (
     all_of,
-    difference,
     either,
-    larger,
     loop,
     quotient_up,
     select,
-    smaller,
 )
 from tadc.passes.lowering.parallel import parallel, piece_of
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
@@ -111,6 +108,6 @@ def _rows_and_columns(
 def _part(at: BodyLowering, whole: Row, begin: SSAValue, length: SSAValue) -> Row:
     """The columns of a row in a piece; `begin` counts from the line on in which the row begins."""
     before = whole.columns_before(at)
-    low = difference(at, begin, before)
+    low = at.index.sub(begin, before)
     high = at.index.add(low, length)
-    return replace(whole, low=larger(at, whole.low, low), high=smaller(at, whole.high, high))
+    return replace(whole, low=at.index.max(whole.low, low), high=at.index.min(whole.high, high))

@@ -22,7 +22,7 @@ from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering.blocks.tile_block import BlockLowering
-from tadc.passes.lowering.emit import either, loop, smaller
+from tadc.passes.lowering.emit import either, loop
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.streams.stream_rows import Row, origin_of
@@ -53,7 +53,7 @@ def stream_blocks(outer: BodyLowering, op: tix.DefineOp, tile: Tile) -> Parallel
         height, step = at.index.constant(tile.rows), at.index.constant(width)
         first, low = at.index.mul(places[-2], height), at.index.mul(places[-1], step)
         last, high = (
-            smaller(at, size, at.index.add(begin, by))
+            at.index.min(size, at.index.add(begin, by))
             for begin, by, size in ((first, height, rows), (low, step, columns))
         )
         blocks = _Blocks(op, tile, row, (first, last), columns, origin)
@@ -97,7 +97,7 @@ class _Blocks:
             # what is known is of the first row
             inner.index.values[self.row], inner.index.known = row, {}
             end = inner.index.add(column, inner.index.constant(self.tile.columns))
-            end = smaller(inner, self.columns, end)
+            end = inner.index.min(self.columns, end)
             with phases_of(self.op, 1, inner.as_written) as phases:
                 part = Row(self.op, phases, self.tile.lanes, self.origin, column, end)
                 part.emit(inner, nontemporal=False)

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects.loops import ParallelOp, SharedCacheOp
 from tadc.dialects.tix import Affine
-from tadc.passes.lowering.emit import either, larger, quotient_up, smaller
+from tadc.passes.lowering.emit import either, quotient_up
 from tadc.passes.lowering.parallel import parallel, piece_of
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.streams.rows_side_by_side import rows_side_by_side
@@ -105,8 +105,8 @@ def _rows_of(
         return
     with segments_of(stream.op, as_written) as segments:
         firsts = [at.index.constant(segment.first) for segment in segments]
-        lows = [whole.low, *(larger(at, whole.low, first) for first in firsts[1:])]
-        highs = [*(smaller(at, whole.high, first) for first in firsts[1:]), whole.high]
+        lows = [whole.low, *(at.index.max(whole.low, first) for first in firsts[1:])]
+        highs = [*(at.index.min(whole.high, first) for first in firsts[1:]), whole.high]
         parts = zip(segments, lows, highs, strict=True)
         yield [replace(whole, phases=[s.phase], low=low, high=high) for s, low, high in parts]
 
@@ -120,7 +120,7 @@ def _goes_past_caches(at: BodyLowering, shapes: Sequence[Shape]) -> SSAValue | b
     counts = [_count(at, shape) for _, shape in shapes]
     total = at.index.constant(0)
     for (bytes_, _), count in zip(shapes, counts, strict=True):
-        elements = count if count is counts[0] else smaller(at, count, counts[0])
+        elements = count if count is counts[0] else at.index.min(count, counts[0])
         total = at.index.add(total, at.index.mul(elements, at.index.constant(bytes_)))
     return at.insert(arith.CmpiOp(total, cache, "sge")).result
 

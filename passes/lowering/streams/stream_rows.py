@@ -28,12 +28,9 @@ from tadc.passes.index_sets.sets import quotient_constraints, quotients_of, with
 from tadc.passes.lowering.emit import (
     Fill,
     all_of,
-    difference,
     either,
     loop,
-    quotient,
     select,
-    smaller,
 )
 from tadc.passes.lowering.lanes.vector_lowering import VectorLowering
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
@@ -50,7 +47,7 @@ def origin_of(outer: BodyLowering, op: tix.DefineOp) -> SSAValue:
     """The address of the result of a definition, counted in elements."""
     target = outer.buffers[op.result]
     address = outer.insert(memref.ExtractAlignedPointerAsIndexOp.get(target)).aligned_pointer
-    return quotient(outer, address, outer.index.constant(bytes_of_element(op.type)))
+    return outer.index.quotient(address, outer.index.constant(bytes_of_element(op.type)))
 
 
 Loaded = dict[object, SSAValue]
@@ -76,7 +73,7 @@ class Row:
         """The vectors of the row, past the caches or through them."""
         begin, end = self._inside(at)
         loaded = [self._for_all_columns(at, phase) for phase in self.phases]
-        last = difference(at, end, at.index.constant(self.lanes))
+        last = at.index.sub(end, at.index.constant(self.lanes))
         if not nontemporal and self._modulus == 1 and (begin, end) == (self.low, self.high):
             self._whole_vectors(at, loaded, last)
         else:
@@ -87,7 +84,7 @@ class Row:
         part of one where there is none."""
 
         def one(inner: BodyLowering, column: SSAValue) -> None:
-            inner.index.values[self.phases[0].column] = smaller(inner, column, last)
+            inner.index.values[self.phases[0].column] = inner.index.min(column, last)
             self._whole(inner, loaded, nontemporal=False)
 
         def short(inner: BodyLowering) -> None:
@@ -107,7 +104,7 @@ class Row:
         """Emits all vectors of the row. With stores past the caches they begin at lines of memory.
         Those between the bounds `inside` are whole, and need no mask."""
         is_aligned = nontemporal and self._modulus == 1
-        start = difference(at, self.low, self.columns_before(at)) if is_aligned else self.low
+        start = at.index.sub(self.low, self.columns_before(at)) if is_aligned else self.low
         begin, last = inside
 
         def one(inner: BodyLowering, column: SSAValue) -> None:
@@ -151,7 +148,7 @@ class Row:
         """The range of elements for which no guard changes sides, in all phases."""
         begin, end = self.low, self.high
         if self._modulus > 1:
-            end = smaller(at, end, at.index.floordiv(self._end, self._modulus))
+            end = at.index.min(end, at.index.floordiv(self._end, self._modulus))
         others: list[Constraint] = []
         for phase in self.phases:
             parts = (part for c in phase.inside.tests for part in _inequalities(c))
@@ -163,7 +160,7 @@ class Row:
                     continue
                 bound = at.index.bound(phase.column, constraint)
                 begin = at.insert(arith.MaxSIOp(begin, bound)).result if step > 0 else begin
-                end = end if step > 0 else smaller(at, end, bound)
+                end = end if step > 0 else at.index.min(end, bound)
         return begin, select(at, at.index.holds([others]), end, begin) if others else end
 
     def _for_all_columns(self, at: BodyLowering, phase: Phase) -> Loaded:
