@@ -3,7 +3,7 @@
     Plain     emit_tree         Streams   stream_loops      Pairs     pair_loops
     Strips    emit_tree         ...       stream_blocks     Bands     band_loops
     Carried   emit_tree         Rows      row_loops
-    Blocks    tile_loops        Columns   column_scans
+    Columns   emit_tree         Blocks    tile_loops
 
 A stage of bands has loops of its own in each of them.
 """
@@ -19,11 +19,11 @@ from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
+from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering.band_loops import band_loops
 from tadc.passes.lowering.blocks.tile_loops import tiled
 from tadc.passes.lowering.emit import store_element
 from tadc.passes.lowering.pair_loops import pair_loops
-from tadc.passes.lowering.rows.column_scans import column_loops
 from tadc.passes.lowering.rows.row_loops import RowLowering, row_loops
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering, Strides
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
@@ -46,9 +46,11 @@ from tadc.passes.scheduling.nest import (
     carrying,
 )
 from tadc.passes.scheduling.pairs import Pairs
+from tadc.passes.scheduling.recipes.column_scans import column_scan
 from tadc.passes.scheduling.recipes.elementwise import elementwise
 from tadc.passes.scheduling.recipes.recurrence import recurrence
 from tadc.passes.scheduling.recipes.strips import strips
+from tadc.passes.scheduling.scans import column_scans
 
 L = TypeVar("L", bound=BodyLowering)
 
@@ -97,7 +99,8 @@ def loops_of(around: Around, nest: Nest) -> ParallelOp:
         case Rows():
             return row_loops(around.rows(), members, loops)
         case Columns():
-            return column_loops(around.rows(), members[0])
+            (op,) = members
+            return emit_tree(around.rows(), column_scan(op, column_scans(op, IndexUses())))
         case Carried(found):
             return emit_tree(elements, recurrence(members[0], found))
         case Pairs():

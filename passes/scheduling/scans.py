@@ -60,6 +60,15 @@ class Scan:
         return self.op.results[0]
 
     @property
+    def place(self) -> Affine:
+        """The place `j + c` of the term that an element adds."""
+        return Affine.of(self.index) + self.offset
+
+    def before(self, size: Affine) -> Affine:
+        """The value of j before the first one, for j below a size."""
+        return Affine(constant=-1) if self.is_forwards else size
+
+    @property
     def known(self) -> list[Constraint]:
         """The constraints on the indices of the reduction that hold for all j."""
         return [c for c in self.op.constraints if c != self.limit]
@@ -71,8 +80,7 @@ class Scan:
 
     def has_terms_ahead(self, size: Affine) -> bool:
         """True if there may be terms before all of those that elements add."""
-        at = Affine(constant=-1) if self.is_forwards else size
-        first = self.limit.substitute({self.index: at})
+        first = self.limit.substitute({self.index: self.before(size)})
         empty = Constraint(-first.form - 1)
         return not implied_by(empty, self.known)
 

@@ -4,7 +4,6 @@
 - `part_loops`: a loop along rows, for all parts of definitions that share it
 - `row_group`: numbers of rows side by side
 - `piece_loops`: sums over the rows of a piece
-- `column_scans`: scans along another index than that of lanes
 - `lane_loops`: loops over the vectors of a row
 - `row_lanes`: values of a row in the lanes of vectors
 - `row_scans`: prefixes in the lanes of vectors, with totals that a row carries

@@ -34,7 +34,6 @@ from tadc.passes.lowering.rows.row_group import RowGroup
 from tadc.passes.lowering.rows.row_lanes import RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import (
-    SEGMENT_TERMS,
     Segments,
 )
 from tadc.passes.lowering.tails import under_mask
@@ -43,7 +42,7 @@ from tadc.passes.rewriting.cloner import free_values
 from tadc.passes.scheduling.nest import Rows
 from tadc.passes.scheduling.rows.piece_sums import PieceSum
 from tadc.passes.scheduling.rows.row_parts import Part
-from tadc.passes.scheduling.tiles.sum_lengths import constraints_of
+from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS, constraints_of
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 

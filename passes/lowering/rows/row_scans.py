@@ -34,9 +34,9 @@ from tadc.passes.lowering.emit import all_of, carrying_loop, mirrored, rounded_u
 from tadc.passes.lowering.rows.lane_loops import Lanes
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
-from tadc.passes.lowering.scalars.segments import SEGMENT_TERMS
 from tadc.passes.lowering.tails import under_mask
 from tadc.passes.scheduling.scans import Scan, row_scans
+from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS
 from tadc.passes.scheduling.tiles.tile import Tile
 
 EmitPart = Callable[[RowLanes, SSAValue, SSAValue, Lanes], Lanes]

@@ -64,10 +64,7 @@ from tadc.passes.lowering.emit import (
     carrying_loop,
 )
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
-from tadc.passes.scheduling.tiles.sum_lengths import constraints_of, most_values
-
-SEGMENT_TERMS = 4096
-"""Terms of a segment at most."""
+from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS, constraints_of, most_values
 
 FillSegment = Callable[[BodyLowering, Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]
 """Emits the terms of a segment: gets its lowering, the indices that have values in it, and what is

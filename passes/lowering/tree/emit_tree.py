@@ -12,13 +12,14 @@ node is emitted in a scope: the block at hand, with what is known there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
+from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.size_bounds import ANY_SIZE
 from tadc.passes.lowering.accumulators import CarriedTotals
@@ -27,24 +28,33 @@ from tadc.passes.lowering.emit import (
     loop,
     mirrored,
     quotient_up,
+    rounded_up,
     store_element,
     store_value,
+    when,
 )
 from tadc.passes.lowering.parallel import parallel, piece_of
 from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import Segments
+from tadc.passes.lowering.tree.buffers import Buffers
 from tadc.passes.lowering.tree.points import Kept, Points
 from tadc.passes.lowering.tree.recurrences import next_element
 from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.scheduling.recurrences import Recurrence
+from tadc.passes.scheduling.scans import Scan
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tree.nodes import (
     Add,
+    Ahead,
     Axis,
     Begin,
+    Buffer,
     Carry,
     For,
+    If,
+    Join,
     Mark,
     Node,
     Seq,
@@ -88,7 +98,7 @@ def _iterations(at: BodyLowering, around: For) -> SSAValue:
 
 def _size(at: BodyLowering, axis: Axis) -> SSAValue:
     """The number of values of an axis of results."""
-    assert not isinstance(axis.range, tix.ReductionOp), "loops over terms have bounds"
+    assert isinstance(axis.range, Affine), "loops over terms have bounds"
     return at.index.form(axis.range)
 
 
@@ -110,6 +120,10 @@ class _Scope:
         default_factory=dict["tix.ReductionOp", SSAValue]
     )
     """The accumulators outside of vectors."""
+    buffers: Mapping[tix.ReductionOp, Buffers] = field(
+        default_factory=dict["tix.ReductionOp", Buffers]
+    )
+    """The accumulators in memory."""
     fixed: frozenset[SSAValue] = frozenset()
     """The indices of terms to which loops over segments have given values."""
 
@@ -121,27 +135,49 @@ class _Scope:
                     self.emit(part)
             case For(mark=Mark.VECTOR):
                 replace(self, vector=node).emit(node.body)
+            case If(tests, body):
+                then = self.at.index.holds([tests])
+                when(self.at, then, lambda inner: replace(self, at=inner).emit(body))
+            case Buffer(op, axis):
+                made = Buffers.allocate(self.at, node, self.parts[axis][0])
+                replace(self, buffers={**self.buffers, op: made}).emit(node.body)
             case For(tail=Tail.MASK):
                 self._masked(node)
+            case For(axis=Axis(range=Ahead(scan))):
+                _terms_ahead(self.at, scan, lambda at: replace(self, at=at).emit(node.body))
             case For(axis=Axis(range=tix.ReductionOp() as op)):
                 self._terms(node, op)
             case For() if self.vector is None:
                 self._serial(node)
             case For():
                 self._elements(node)
+            case Begin(op) if op in self.buffers:
+                self.buffers[op].begin(self.at)
+            case Join(op):
+                self.buffers[op].join(self.at)
             case Begin(op) if self.vector is None:
                 self.totals[op] = self.at.constant(op.IDENTITY)
             case Begin(op):
                 self._points_of(definition_around(op)).begin(op)
+            case Add(op) if op in self.buffers:
+                points = self._points_of(definition_around(op))
+                points.accumulators[op] = [self.buffers[op].add(at) for at in points.every]
             case Add(op):
                 self._points_of(definition_around(op)).add_term(op)
+            case Carry(Scan() as scan):
+                self.at.index.values[scan.own] = self.at.index.form(scan.place)
+                self.emit(Add(scan.op))
             case Carry(found):
+                assert isinstance(found, Recurrence), "scans have accumulators in memory"
                 op = found.scan.op
                 self.totals[op] = next_element(self.at, found, self.totals[op])
             case Store(op) if self.vector is None:
-                self._store(op)
+                _store(self.at, op, self.totals)
             case Store(op, is_stored, is_kept):
-                self._points_of(op).store(is_stored, is_kept)
+                points = self._points_of(op)
+                for own in (b for b in self.buffers.values() if definition_around(b.of.of) is op):
+                    points.show(own.of.of, own.value)
+                points.store(is_stored, is_kept)
 
     def _points_of(self, op: tix.DefineOp) -> Points:
         """The points of a definition in this block."""
@@ -155,31 +191,31 @@ class _Scope:
             self.points[op] = Points(self.at, op, tile, self.count, self.kept)
         return self.points[op]
 
-    def _store(self, op: tix.DefineOp) -> None:
-        """Store an element, which an accumulator may hold."""
-        root = tix.yielded(op.body).owner
-        if isinstance(root, tix.ReductionOp) and root in self.totals:
-            store_value(self.at, op, self.totals[root])
-        else:
-            store_element(self.at, op)
-
     # --- loops ---
 
     def _serial(self, node: For) -> None:
-        """A loop over an index of results, which carries accumulators."""
+        """A loop over an index of results, or over parts of its range, which carries totals."""
         at, ops = self.at, [*self.totals]
-        (index,), size = node.axis.indices, _size(at, node.axis)
-        first, step = at.index.constant(0), at.index.constant(1)
+        (index,), step = node.axis.indices, at.index.constant(node.step)
+        whole = at.index.constant(0), _size(at, node.axis)
+        first, end = self.parts.get(node.axis, whole)
+        last = end if node.step == 1 else rounded_up(at, end, step)
 
         def one(inner: BodyLowering, n: SSAValue, carried: Sequence[SSAValue]) -> Lanes:
-            k = mirrored(inner, first, size, step, n) if node.backwards else n
-            inner.index.values[index] = k
-            scope = replace(self, at=inner, totals=dict(zip(ops, carried, strict=True)))
+            k = mirrored(inner, first, last, step, n) if node.backwards else n
+            parts = self.parts
+            if node.step == 1:
+                inner.index.values[index] = k
+            else:
+                high = inner.index.min(inner.index.add(k, step), end)
+                parts = {**parts, node.axis: (k, high)}
+            totals = dict(zip(ops, carried, strict=True))
+            scope = replace(self, at=inner, parts=parts, totals=totals)
             scope.emit(node.body)
             return [scope.totals[op] for op in ops]
 
         start = [self.totals[op] for op in ops]
-        found = carrying_loop(at, first, size, step, index.name_hint, start, one)
+        found = carrying_loop(at, first, last, step, index.name_hint, start, one)
         self.totals.update(zip(ops, found, strict=True))
 
     def _masked(self, node: For) -> None:
@@ -259,11 +295,34 @@ class _Scope:
         return replace(self, points={points.op: points}, fixed=fixed)
 
 
+def _terms_ahead(at: BodyLowering, scan: Scan, fill: Callable[[BodyLowering], None]) -> None:
+    """A loop over the terms of a scan before the first one that an element adds."""
+    outside, op = at.inside(at.index.block), definition_around(scan.op)
+    size = op.shape[op.indices.index(scan.index)]
+    outside.index.values[scan.index] = outside.index.form(scan.before(size))
+    low, high = outside.bounds(scan.op, scan.op.indices)
+
+    def term(inner: BodyLowering, k: SSAValue) -> None:
+        inner.index.values[scan.own] = k
+        fill(inner)
+
+    loop(outside, low, high, scan.own.name_hint, term)
+
+
+def _store(at: BodyLowering, op: tix.DefineOp, totals: Mapping[tix.ReductionOp, SSAValue]) -> None:
+    """Store an element, which an accumulator may hold."""
+    root = tix.yielded(op.body).owner
+    if isinstance(root, tix.ReductionOp) and root in totals:
+        store_value(at, op, totals[root])
+    else:
+        store_element(at, op)
+
+
 def _first_definition(node: Node) -> tix.DefineOp:
     """The definition of the first statement in a node."""
     for inner in nodes_in(node):
         match inner:
-            case Begin(op) | Add(op):
+            case Begin(op) | Add(op) | Carry(Scan(op)):
                 return definition_around(op)
             case Store(op):
                 return op

@@ -8,7 +8,7 @@ What several points have in common is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import Self
 
 from xdsl.ir import Block, SSAValue
@@ -61,6 +61,14 @@ class Points(RowLanes):
         """Let what the accumulators of a reduction hold be its value."""
         totals = enumerate(self.accumulators.pop(op))
         self.known.update(((op.results[0], None, n), total) for n, total in totals)
+
+    def show(
+        self, op: tix.ReductionOp, value_at: Callable[[Self, SSAValue | None], SSAValue]
+    ) -> None:
+        """Let a reduction have values at all points, which are made of its accumulators there."""
+        held = self.accumulators.pop(op, [None] * self.count)
+        values = [value_at(at, own) for at, own in zip(self.every, held, strict=True)]
+        self.known.update(((op.results[0], None, n), value) for n, value in enumerate(values))
 
     def store(self, is_stored: bool, is_kept: bool) -> None:
         """Store the elements at all points, or keep them, or both."""

@@ -1,5 +1,6 @@
 """Recipes: how definitions become trees of loops, one file for a kind of programs.
 
+- `column_scans`: totals in the lanes of vectors, which go down columns
 - `elementwise`: a parallel loop for each index
 - `recurrence`: a loop that carries totals from element to element
 - `strips`: definitions that share strips of columns

@@ -19,6 +19,10 @@ from tadc.passes.analysis.access import MASKED_STEPS
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.rewriting.programs import definition_around
 
+SEGMENT_TERMS = 4096
+"""The most terms that are added plainly: totals of such segments are added with their rounding
+errors."""
+
 MOST_TERMS_TO_UNROLL = 8
 """Sums of at most so many terms are unrolled where they stand."""
 

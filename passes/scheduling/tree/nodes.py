@@ -30,8 +30,9 @@ from enum import Enum
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Affine
+from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.scheduling.recurrences import Recurrence
+from tadc.passes.scheduling.scans import Scan
 
 
 class Mark(Enum):
@@ -53,7 +54,14 @@ class Tail(Enum):
     """Whole steps first, then single vectors, the last of which leaves lanes out."""
 
 
-Range = Affine | tix.ReductionOp
+@dataclass(frozen=True)
+class Ahead:
+    """The terms of a scan that come before the first one that an element adds."""
+
+    of: Scan
+
+
+Range = Affine | tix.ReductionOp | Ahead
 """The values of an index: for one of results their number, from 0 on; for one of terms the
 reduction, whose constraints bound it."""
 
@@ -93,6 +101,30 @@ class Seq:
 
 
 @dataclass(frozen=True, eq=False)
+class If:
+    """A node that runs where tests hold."""
+
+    tests: Sequence[Constraint]
+    body: Node
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """Memory on the stack for the accumulators of a reduction, one for each value of an axis."""
+
+    of: tix.ReductionOp
+    axis: Axis
+    """It runs over a part of its range that a loop around leaves."""
+    size: int
+    """The values of the longest part."""
+    body: Node
+    tests: Sequence[Constraint] = ()
+    """Tests of a term, which leave lanes out."""
+    is_compensated: bool = False
+    """True for a sum of segments, whose totals are kept beside with their rounding errors."""
+
+
+@dataclass(frozen=True, eq=False)
 class Begin:
     """Accumulators of a reduction, one at each point, without terms yet."""
 
@@ -107,10 +139,18 @@ class Add:
 
 
 @dataclass(frozen=True, eq=False)
-class Carry:
-    """The next element of a recurrence, from the one before it, which its accumulator holds."""
+class Join:
+    """The end of a segment: its accumulators are added to the totals before, and cleared."""
 
-    of: Recurrence
+    of: tix.ReductionOp
+
+
+@dataclass(frozen=True, eq=False)
+class Carry:
+    """The next element of a recurrence or a scan, from the one before it, which its accumulator
+    holds."""
+
+    of: Recurrence | Scan
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +164,7 @@ class Store:
     """True if they are kept in registers, where later statements of the same points read them."""
 
 
-Node = For | Seq | Begin | Add | Carry | Store
+Node = For | Seq | If | Buffer | Begin | Add | Join | Carry | Store
 
 
 def nodes_in(node: Node) -> Iterator[Node]:
@@ -134,7 +174,7 @@ def nodes_in(node: Node) -> Iterator[Node]:
         case Seq(parts):
             for part in parts:
                 yield from nodes_in(part)
-        case For():
+        case For() | If() | Buffer():
             yield from nodes_in(node.body)
         case _:
             pass

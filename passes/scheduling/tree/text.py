@@ -23,12 +23,18 @@ from dataclasses import dataclass, field
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
+from tadc.dialects.tix import Variable
+from tadc.dialects.tix.constraints import show_constraint
 from tadc.passes.rewriting.programs import definition_around
+from tadc.passes.scheduling.scans import Scan
 from tadc.passes.scheduling.tree.nodes import (
     Add,
     Begin,
+    Buffer,
     Carry,
     For,
+    If,
+    Join,
     Mark,
     Node,
     Seq,
@@ -59,12 +65,21 @@ def _lines(node: Node, names: _Names) -> Iterator[str]:
         case For():
             yield _loop(node, names)
             yield from (f"  {line}" for line in _lines(node.body, names))
+        case If(tests):
+            yield f"if {' and '.join(show_constraint(c, names.variable) for c in tests)}"
+            yield from (f"  {line}" for line in _lines(node.body, names))
+        case Buffer(op, axis):
+            yield f"buffer {_number(op)}{names.listed(axis.indices)}"
+            yield from (f"  {line}" for line in _lines(node.body, names))
+        case Join(op):
+            yield f"join {_number(op)}"
         case Begin(op):
             yield f"begin {op.name.removeprefix('tix.')} {_number(op)}{names.listed(op.indices)}"
         case Add(op):
             yield f"add {_number(op)}"
-        case Carry(found):
-            yield f"carry {_number(found.scan.op)}"
+        case Carry(of):
+            scan = of if isinstance(of, Scan) else of.scan
+            yield f"carry {_number(scan.op)}"
         case Store(op, is_stored, is_kept):
             verbs = [*(["keep"] if is_kept else []), *(["store"] if is_stored else [])]
             yield f"{' and '.join(verbs)} {op.label.data}"
@@ -101,6 +116,10 @@ class _Names:
         numbered = (f"{hint}_{n}" for n in range(1, len(taken) + 2))
         name = hint if hint not in taken else next(n for n in numbered if n not in taken)
         self.of.update(dict.fromkeys(indices, name))
+
+    def variable(self, variable: Variable) -> str:
+        """The name of an index, or a size."""
+        return variable if isinstance(variable, str) else self.of[variable]
 
     def listed(self, indices: Sequence[SSAValue]) -> str:
         """The names of indices in brackets; nothing where there are none."""

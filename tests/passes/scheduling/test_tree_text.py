@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import tadc
+from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.nest import Strips
+from tadc.passes.scheduling.recipes.column_scans import column_scan
 from tadc.passes.scheduling.recipes.elementwise import elementwise
 from tadc.passes.scheduling.recipes.recurrence import recurrence
 from tadc.passes.scheduling.recipes.strips import strips
 from tadc.passes.scheduling.recurrences import recurrence_of
 from tadc.passes.scheduling.rows.row_places import places_of
+from tadc.passes.scheduling.scans import column_scans
 from tadc.passes.scheduling.tree.text import tree_text
 from tadc.passes.set_precision import set_precision
 
@@ -45,6 +48,35 @@ def test_strips_are_parts_of_columns() -> None:
     shared = {m: m.indices, y: [y.indices[0], y.indices[2]]}
     found = Strips(shared, *places_of(members, 2))
     assert tree_text(strips(members, found)) == STRIPS
+
+
+COLUMNS = """\
+y[i, j]:
+  parallel j by 512
+    buffer y.1[j]
+      begin sum y.1[k]
+      for k
+        vector j by 64 in 16
+          for j by 64 mask
+            add y.1
+      for i by 4096 backwards
+        for i backwards
+          if i >= 3
+            vector j by 64 in 16
+              for j by 64 mask
+                carry y.1
+          vector j by 64 in 16
+            for j by 64 mask
+              store y
+        join y.1"""
+
+
+def test_column_scans_have_totals_in_memory() -> None:
+    source = (
+        "x: f32[I, J]\ny[i in range(I), j in range(J)] = sum[k in range(max(0, i - 3), I)](x[k, j])"
+    )
+    (y,) = set_precision(tadc.compile(source).program.op, "f32").definitions
+    assert tree_text(column_scan(y, column_scans(y, IndexUses()))) == COLUMNS
 
 
 RECURRENCE = """\

@@ -1,0 +1,97 @@
+"""Accumulators in memory: one for each value of an axis, in buffers on the stack.
+
+buffer y.1[j]                         total, and where segments are added, before, sums, errors
+  begin sum y.1[k]                    total[all j] = 0
+  for i
+    vector j ... carry y.1            total[j .. j + 15] += x[i, j .. j + 15]
+                 store y              before[j .. j + 15] + total[j .. j + 15]
+  join y.1                            before = sums + total, with what rounding has lost
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+from xdsl.ir import SSAValue
+
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine
+from tadc.passes.lowering.accumulators import StoredTotals
+from tadc.passes.lowering.emit import buffer, loop, store
+from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
+from tadc.passes.lowering.rows.row_lanes import RowLanes
+from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.scheduling.tree.nodes import Buffer
+
+
+@dataclass(frozen=True)
+class Buffers:
+    """The accumulators of a reduction in memory."""
+
+    of: Buffer
+    low: SSAValue
+    """The first value of the part of the axis."""
+    total: SSAValue
+    """The accumulators."""
+    before: SSAValue | None = None
+    """The totals of all segments before, where there may be any: those of `sums`."""
+    sums: StoredTotals | None = None
+
+    @classmethod
+    def allocate(cls, at: BodyLowering, node: Buffer, low: SSAValue) -> Self:
+        """Buffers whose content is not known."""
+        total = buffer(at, node.size, "total")
+        if not node.is_compensated:
+            return cls(node, low, total)
+        sums = StoredTotals.of(at, at.index.constant(node.size), node.size)
+        return cls(node, low, total, buffer(at, node.size, "before"), sums)
+
+    def begin(self, at: BodyLowering) -> None:
+        """Let there be no terms yet."""
+        identity = self.of.of.IDENTITY
+
+        def clear(inner: BodyLowering, n: SSAValue) -> None:
+            store(inner, inner.constant(identity), self.total, n)
+
+        loop(at, at.index.constant(0), at.index.constant(self.of.size), "n", clear)
+        if self.sums is not None and self.before is not None:
+            self.sums.clear(at, self.before, self.sums.total, self.sums.errors)
+
+    def add(self, at: RowLanes) -> SSAValue:
+        """Add a vector of terms to the accumulators: gives what they hold then."""
+        place = self._place(at)
+        term = self._term(at)
+        after = at.add(load_vector(at, self.total, place), term, self.of.of)
+        store_vector(at, after, self.total, place)
+        return after
+
+    def value(self, at: RowLanes, total: SSAValue | None) -> SSAValue:
+        """A vector of what the reduction comes to so far; `total` is what its accumulators hold,
+        where that is in a register."""
+        place = self._place(at)
+        total = load_vector(at, self.total, place) if total is None else total
+        if self.before is None:
+            return total
+        return at.add(load_vector(at, self.before, place), total, self.of.of)
+
+    def join(self, at: BodyLowering) -> None:
+        """Count the accumulators to the totals before, and let there be no terms of the next
+        segment yet."""
+        assert self.sums is not None
+        assert self.before is not None
+        self.sums.add(at, self.total)
+        self.sums.store_sums(at, self.before)
+        self.sums.clear(at, self.total)
+
+    def _term(self, at: RowLanes) -> SSAValue:
+        """A vector of terms, which change nothing in lanes where tests do not hold."""
+        body, tests = self.of.of.body, self.of.tests
+        if not tests:
+            return at.lanes_of(tix.yielded(body))
+        return at.where(tests, body, self.of.of.IDENTITY)
+
+    def _place(self, at: RowLanes) -> SSAValue:
+        """The place of the first lane."""
+        (column,) = self.of.axis.indices
+        return at.index.sub(at.index.form(Affine.of(column)), self.low)
