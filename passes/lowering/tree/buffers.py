@@ -1,11 +1,13 @@
 """Accumulators in memory: one for each value of an axis, in buffers on the stack.
 
-buffer y.1[j]                         total, and where segments are added, before, sums, errors
-  begin sum y.1[k]                    total[all j] = 0
-  for i
-    vector j ... carry y.1            total[j .. j + 15] += x[i, j .. j + 15]
-                 store y              before[j .. j + 15] + total[j .. j + 15]
-  join y.1                            before = sums + total, with what rounding has lost
+    buffer y.1[j]                         total, and where segments are added, before, sums, errors
+      begin sum y.1[k]                    total[all j] = 0
+      for i
+        vector j ... carry y.1            total[j .. j + 15] += x[i, j .. j + 15]
+                     store y              before[j .. j + 15] + total[j .. j + 15]
+      join y.1                            before = sums + total, with what rounding has lost
+
+A vector of totals that was just added to is in a register, and not loaded again.
 """
 
 from __future__ import annotations
