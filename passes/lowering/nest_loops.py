@@ -19,7 +19,6 @@ from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
-from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering.band_loops import band_loops
 from tadc.passes.lowering.blocks.tile_loops import tiled
 from tadc.passes.lowering.emit import store_element
@@ -50,7 +49,6 @@ from tadc.passes.scheduling.recipes.column_scans import column_scan
 from tadc.passes.scheduling.recipes.elementwise import elementwise
 from tadc.passes.scheduling.recipes.recurrence import recurrence
 from tadc.passes.scheduling.recipes.strips import strips
-from tadc.passes.scheduling.scans import column_scans
 
 L = TypeVar("L", bound=BodyLowering)
 
@@ -98,9 +96,8 @@ def loops_of(around: Around, nest: Nest) -> ParallelOp:
             return emit_tree(around.rows(), strips(members, loops))
         case Rows():
             return row_loops(around.rows(), members, loops)
-        case Columns():
-            (op,) = members
-            return emit_tree(around.rows(), column_scan(op, column_scans(op, IndexUses())))
+        case Columns(scans):
+            return emit_tree(around.rows(), column_scan(members[0], scans))
         case Carried(found):
             return emit_tree(elements, recurrence(members[0], found))
         case Pairs():

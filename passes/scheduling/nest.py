@@ -23,6 +23,7 @@ from tadc.passes.scheduling.pairs import Pairs
 from tadc.passes.scheduling.recurrences import Recurrence, recurrence_of
 from tadc.passes.scheduling.rows.piece_sums import PieceSum
 from tadc.passes.scheduling.rows.row_parts import Along, Part
+from tadc.passes.scheduling.scans import Scan
 from tadc.passes.scheduling.streams.streams import Stream
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import constant_extent
@@ -56,7 +57,9 @@ class Streams:
 
 @dataclass(frozen=True)
 class Columns:
-    """Loops that carry the totals of scans down columns (`column_scans`)."""
+    """Loops that carry the totals of scans down columns."""
+
+    scans: Sequence[Scan]
 
 
 @dataclass(frozen=True)

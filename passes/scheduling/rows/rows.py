@@ -92,8 +92,8 @@ def rows_shared(
         in_blocks = any(tile.column_index in nest.body.indices for tile in nest.tiles)
         is_free = len(nest.members) == 1 and nest.members[0] not in plain
         is_free &= not in_blocks or piece_sum_of(nest.body) is not None
-        if is_free and column_scans(nest.body, IndexUses()):
-            nest, is_free = replace(nest, loops=Columns()), False
+        if is_free and (scans := column_scans(nest.body, IndexUses())):
+            nest, is_free = replace(nest, loops=Columns(scans)), False
         member = _member_of(nest, choose) if is_free else None
         group = None if member is None or nest.body in alone else _group_for(member, groups, alone)
         if group is None:
