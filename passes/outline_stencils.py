@@ -4,23 +4,24 @@
 
 becomes
 
-    y_sum[i] = x[i + 1] + 2 * x[i] + x[i - 1]
-    y[i] = sqrt(y_sum[i]**2 + 1)
+    y_value[i] = x[i + 1] + 2 * x[i] + x[i - 1]
+    y[i] = sqrt(y_value[i]**2 + 1)
 
 An element x[p] enters y at p - 1, p and p + 1. Its gradient has three terms, and each would compute
 the derivative of y by the sum again, at its own element: that of the square root and of the square,
 of a sum whose reads a boundary makes choices. With a name, the derivative by the sum is a tensor,
 and the gradient is a stencil like the sum:
 
-    dx[p] = dy_sum[p - 1] + 2 * dy_sum[p] + dy_sum[p + 1]
+    dx[p] = dy_value[p - 1] + 2 * dy_value[p] + dy_value[p + 1]
 
 So `outline-reductions` does with sums that are written as such. A value gets a name, be it a sum or
 not, where that saves more operations than moving two tensors costs, the value and its adjoint:
 
     (elements of a tensor that it reads - 1) * operations of its adjoint > moving both tensors
 
-Of values within each other the innermost one gets it, but no part of a sum. Values inside of sums
-and choices stay: they may have many elements, or none.
+A sum of three, as above, is too small for that; six elements with a boundary are enough. Of values
+within each other the innermost one gets it, but no part of a sum. Values inside of sums and choices
+stay: they may have many elements, or none.
 """
 
 from __future__ import annotations
@@ -122,8 +123,8 @@ def _is_in_a_sum(op: Operation, definition: tix.DefineOp) -> bool:
 def _parts(behind: Iterable[Operation], definition: tix.DefineOp) -> int:
     """The terms that a value adds to the gradient of a tensor: one for each of its elements."""
     reads = (r for op in behind for r in op.walk() if isinstance(r, tix.ReadOp))
-    elements = {(r.tensor, *r.forms) for r in reads if _is_one_to_one(r, definition)}
-    return max(Counter(tensor for tensor, *_ in elements).values(), default=0)
+    found = {(r.tensor, *r.forms) for r in reads if _is_one_to_one(r, definition)}
+    return max(Counter(tensor for tensor, *_ in found).values(), default=0)
 
 
 def _is_one_to_one(read: tix.ReadOp, definition: tix.DefineOp) -> bool:

@@ -4,7 +4,7 @@
 - `costs`: the costs of operations, in additions
 - `index_uses`: the indices that a value depends on
 - `access`: how elements that a read takes along an index lie: invariant, contiguous, ..., gathered
-- `linear_uses`: uses of values that no adjoint asks for the numbers of
+- `linear_uses`: values that a derivative does not ask for, as it is linear in them
 - `index_values`: values that are affine forms of indices
 - `machine_facts`: the costs of memory in terms of arithmetic
 - `speculation`: values that are finite wherever they are computed
