@@ -5,9 +5,9 @@
 A constraint follows from another one if the difference of their forms is never negative: at each
 point it is the larger one. Without it k has the values 0 and 1 at most, and its loop is written
 out. Ends stay where ranges are long, since the sizes of the call are not known to all passes, and
-where they are both ends of a range of known length. They do beside such ends that move, as in
-`8 * p <= o < min(N, 8 * p + 8)`: this is a box as it stands, and `o < N` the test without which a
-read may be outside of its tensor.
+where they are both ends of a range of known length. So does a third end where these two move, as in
+`8 * p <= o < min(N, 8 * p + 8)`: the range is a box without it, and `o < N` the test that keeps a
+read inside of its tensor.
 """
 
 from __future__ import annotations
