@@ -28,10 +28,10 @@ from tadc.passes.scheduling.tree.nodes import Buffer
 
 
 @dataclass(frozen=True)
-class Buffers:
+class StoredAccumulators:
     """The accumulators of a reduction in memory."""
 
-    of: Buffer
+    node: Buffer
     low: SSAValue
     """The first value of the part of the axis."""
     total: SSAValue
@@ -51,12 +51,12 @@ class Buffers:
 
     def begin(self, at: BodyLowering) -> None:
         """Let there be no terms yet."""
-        identity = self.of.of.IDENTITY
+        identity = self.node.of.IDENTITY
 
         def clear(inner: BodyLowering, n: SSAValue) -> None:
             store(inner, inner.constant(identity), self.total, n)
 
-        loop(at, at.index.constant(0), at.index.constant(self.of.size), "n", clear)
+        loop(at, at.index.constant(0), at.index.constant(self.node.size), "n", clear)
         if self.sums is not None and self.before is not None:
             self.sums.clear(at, self.before, self.sums.total, self.sums.errors)
 
@@ -64,7 +64,7 @@ class Buffers:
         """Add a vector of terms to the accumulators: gives what they hold then."""
         place = self._place(at)
         term = self._term(at)
-        after = at.add(load_vector(at, self.total, place), term, self.of.of)
+        after = at.add(load_vector(at, self.total, place), term, self.node.of)
         store_vector(at, after, self.total, place)
         return after
 
@@ -75,7 +75,7 @@ class Buffers:
         total = load_vector(at, self.total, place) if total is None else total
         if self.before is None:
             return total
-        return at.add(load_vector(at, self.before, place), total, self.of.of)
+        return at.add(load_vector(at, self.before, place), total, self.node.of)
 
     def join(self, at: BodyLowering) -> None:
         """Count the accumulators to the totals before, and let there be no terms of the next
@@ -88,12 +88,12 @@ class Buffers:
 
     def _term(self, at: RowLanes) -> SSAValue:
         """A vector of terms, which change nothing in lanes where tests do not hold."""
-        body, tests = self.of.of.body, self.of.tests
+        body, tests = self.node.of.body, self.node.tests
         if not tests:
             return at.lanes_of(tix.yielded(body))
-        return at.where(tests, body, self.of.of.IDENTITY)
+        return at.where(tests, body, self.node.of.IDENTITY)
 
     def _place(self, at: RowLanes) -> SSAValue:
         """The place of the first lane."""
-        (column,) = self.of.axis.indices
+        (column,) = self.node.axis.indices
         return at.index.sub(at.index.form(Affine.of(column)), self.low)

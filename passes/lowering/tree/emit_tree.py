@@ -38,7 +38,7 @@ from tadc.passes.lowering.rows.lane_loops import Lanes, over_vectors
 from tadc.passes.lowering.rows.row_lanes import KnownNumbers, RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import Segments
-from tadc.passes.lowering.tree.buffers import Buffers
+from tadc.passes.lowering.tree.buffers import StoredAccumulators
 from tadc.passes.lowering.tree.points import Kept, Points
 from tadc.passes.lowering.tree.recurrences import next_element
 from tadc.passes.rewriting.programs import definition_around
@@ -120,8 +120,8 @@ class _Scope:
         default_factory=dict["tix.ReductionOp", SSAValue]
     )
     """The accumulators outside of vectors."""
-    buffers: Mapping[tix.ReductionOp, Buffers] = field(
-        default_factory=dict["tix.ReductionOp", Buffers]
+    buffers: Mapping[tix.ReductionOp, StoredAccumulators] = field(
+        default_factory=dict["tix.ReductionOp", StoredAccumulators]
     )
     """The accumulators in memory."""
     fixed: frozenset[SSAValue] = frozenset()
@@ -139,7 +139,7 @@ class _Scope:
                 then = self.at.index.holds([tests])
                 when(self.at, then, lambda inner: replace(self, at=inner).emit(body))
             case Buffer(op, axis):
-                made = Buffers.allocate(self.at, node, self.parts[axis][0])
+                made = StoredAccumulators.allocate(self.at, node, self.parts[axis][0])
                 replace(self, buffers={**self.buffers, op: made}).emit(node.body)
             case For(tail=Tail.MASK):
                 self._masked(node)
@@ -153,8 +153,6 @@ class _Scope:
                 self._elements(node)
             case Begin(op) if op in self.buffers:
                 self.buffers[op].begin(self.at)
-            case Join(op):
-                self.buffers[op].join(self.at)
             case Begin(op) if self.vector is None:
                 self.totals[op] = self.at.constant(op.IDENTITY)
             case Begin(op):
@@ -164,6 +162,8 @@ class _Scope:
                 points.accumulators[op] = [self.buffers[op].add(at) for at in points.every]
             case Add(op):
                 self._points_of(definition_around(op)).add_term(op)
+            case Join(op):
+                self.buffers[op].join(self.at)
             case Carry(Scan() as scan):
                 self.at.index.values[scan.own] = self.at.index.form(scan.place)
                 self.emit(Add(scan.op))
@@ -175,8 +175,9 @@ class _Scope:
                 _store(self.at, op, self.totals)
             case Store(op, is_stored, is_kept):
                 points = self._points_of(op)
-                for own in (b for b in self.buffers.values() if definition_around(b.of.of) is op):
-                    points.show(own.of.of, own.value)
+                for reduction, stored in self.buffers.items():
+                    if definition_around(reduction) is op:
+                        points.show(reduction, stored.value)
                 points.store(is_stored, is_kept)
 
     def _points_of(self, op: tix.DefineOp) -> Points:

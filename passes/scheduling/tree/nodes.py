@@ -114,7 +114,7 @@ class Buffer:
 
     of: tix.ReductionOp
     axis: Axis
-    """It runs over a part of its range that a loop around leaves."""
+    """The index of the accumulators, over the part of its range that a loop around leaves."""
     size: int
     """The values of the longest part."""
     body: Node
