@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Constraint
+from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.scheduling.scans import Scan
 from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS
@@ -54,7 +54,7 @@ def column_scan(op: tix.DefineOp, scans: Sequence[Scan]) -> Node:
     """The tree of a definition with scans along one of its indices but the last one."""
     axes = {v: Axis([v], size) for v, size in zip(op.indices, op.shape, strict=True)}
     along, columns = axes[scans[0].index], axes[op.indices[-1]]
-    extent = constant_extent(op.shape[op.indices.index(scans[0].index)])
+    extent = constant_extent(_size(op, scans[0]))
     in_segments = extent is None or extent > SEGMENT_TERMS
     sums = [scan for scan in scans if in_segments and isinstance(scan.op, tix.SumOp)]
     body: Node = Seq(
@@ -74,7 +74,7 @@ def column_scan(op: tix.DefineOp, scans: Sequence[Scan]) -> Node:
 
 def _terms_ahead(op: tix.DefineOp, columns: Axis, scans: Sequence[Scan]) -> list[Node]:
     """The loops over the terms that come before those of the first element."""
-    ahead = [s for s in scans if s.has_terms_ahead(op.shape[op.indices.index(s.index)])]
+    ahead = [s for s in scans if s.has_terms_ahead(_size(op, s))]
     return [For(Axis([s.own], Ahead(s)), _vectors(op, columns, [Add(s.op)])) for s in ahead]
 
 
@@ -112,8 +112,13 @@ def _rows(
 def _tests(op: tix.DefineOp, scan: Scan, by_column: bool) -> list[Constraint]:
     """The tests of a term that differ by column, or those that are the same for all."""
     column, uses = op.indices[-1], IndexUses()
-    tests = scan.tests(op.shape[op.indices.index(scan.index)])
+    tests = scan.tests(_size(op, scan))
     return [c for c in tests if (column in indices_of([c.form], uses)) == by_column]
+
+
+def _size(op: tix.DefineOp, scan: Scan) -> Affine:
+    """The number of elements along the index of a scan."""
+    return op.shape[op.indices.index(scan.index)]
 
 
 def _vectors(op: tix.DefineOp, columns: Axis, statements: Sequence[Node]) -> Node:
