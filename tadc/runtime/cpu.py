@@ -17,7 +17,7 @@ from tadc.support.uninterrupted import uninterrupted
 
 def add_symbol(name: str, address: int) -> None:
     """Let machine code that is loaded from now on refer to this address by a name."""
-    llvm().add_symbol(name, address)
+    uninterrupted(llvm().add_symbol, name, address)
 
 
 def add_python_function(name: str) -> None:
@@ -69,8 +69,10 @@ class CpuModule:
         return module
 
     def _load(self, objects: Sequence[bytes]) -> None:
-        uninterrupted(self._begin)
-        # these take time, in which a signal may come that raises
+        uninterrupted(self._load_in_order, objects)
+
+    def _load_in_order(self, objects: Sequence[bytes]) -> None:
+        self._begin()
         for data in objects:
             self._engine.add_object_file(llvm().ObjectFileRef.from_data(data))
         if objects:  # a program without definitions has none, and MCJIT crashes on an empty engine
@@ -118,6 +120,9 @@ class CpuModule:
 
     def _find(self, symbol: str) -> int:
         """Its address; 0 where there is none of that name."""
+        return uninterrupted(self._find_in_order, symbol)
+
+    def _find_in_order(self, symbol: str) -> int:
         found: int = self._engine.get_function_address(symbol)
         return found or self._engine.get_global_value_address(symbol)
 

@@ -16,6 +16,7 @@ from typing import Any
 from tadc.once import once
 from tadc.runtime.llvm_library import llvm
 from tadc.runtime.machine import Machine, machine
+from tadc.support.uninterrupted import uninterrupted
 from tadc.targets.llvm_libmvec import LIBRARY, library, with_vector_variants
 from tadc.targets.llvm_sections import by_passes
 
@@ -52,11 +53,12 @@ def loading_machine() -> Any:
     return target.create_target_machine(opt=0, codemodel="jitdefault", jit=True)
 
 
+@once
 def machine_key() -> str:
     """The triple, processor and libraries that machine code is made for."""
     m = machine()
     llvm_version = ".".join(map(str, llvm().llvm_version_info))
-    triple, libmvec = llvm().get_default_triple(), library() is not None
+    triple, libmvec = uninterrupted(llvm().get_default_triple), library() is not None
     facts = f"{m.cpu} {m.flags} {m.vector_bits} {m.shared_cache}"
     return f"LLVM {llvm_version} {triple} {facts} {libmvec}"
 

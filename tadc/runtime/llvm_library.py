@@ -1,7 +1,8 @@
 """LLVM, through llvmlite: imported by the first call that compiles or loads machine code.
 
 A thread that is inside of LLVM holds the lock of llvmlite, and locks of LLVM's own: forks wait for
-the first one.
+the first one. A signal that raises between two lines of llvmlite leaves a string to be freed twice,
+or the lock closed: so all calls are `uninterrupted`, but those that end objects.
 """
 
 from __future__ import annotations

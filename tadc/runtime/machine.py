@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from tadc.once import once
 from tadc.runtime.llvm_library import llvm
+from tadc.support.uninterrupted import uninterrupted
 
 LEAST_SPEED_OF_WIDE_VECTORS = 1.5
 """From which 512 bits count as faster than 256: between what one port gives, 1.0, and two, 2.0."""
@@ -81,7 +82,7 @@ def machine() -> Machine:
     Raises `TargetError` where that is no level, or one that this processor lacks.
     """
     level = _chosen()
-    return _native() if level == "native" else _of_level(level)
+    return uninterrupted(_native) if level == "native" else uninterrupted(_of_level, level)
 
 
 def has_llvm() -> bool:

@@ -27,7 +27,6 @@ from tadc.runtime.compiler_pool import pool
 from tadc.runtime.compiler_process import CompilerProcess, wait
 from tadc.runtime.cpu import CpuModule
 from tests.support.cached_calls import cached_call
-from tests.support.campaign import CAMPAIGN
 from tests.support.compiled_texts import compiled_texts
 from tests.support.paths import ROOT
 
@@ -345,44 +344,3 @@ def test_a_process_imports_little():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
     names = done.stdout.split()
     assert "llvmlite.binding" in names and not BESIDE_LLVM & {*names}
-
-
-COMPILE = """
-import gc, os, signal, sys, threading
-import numpy as np
-import tadc
-from tadc.runtime import compilation
-signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored in the background
-compilation.MOST_MODULES_HERE = int(sys.argv[1])
-x, ended = np.linspace(0, 1, 9), 0
-tadc.compile("y[i] = x[i]")(x)
-for n in range(0, 60, int(sys.argv[2])):
-    f = tadc.compile(f"y[i] = {n} * x[i]\\n" + "y[i] += sum[j](sin(y[j] * x[i]))\\n" * 5)
-    timer = threading.Timer(0.002 * n, os.kill, (os.getpid(), signal.SIGINT))
-    try:
-        timer.start()
-        found = f(x)
-        timer.join()
-    except KeyboardInterrupt:
-        ended += 1
-    gc.collect()
-    y = n * x
-    for _ in range(5):
-        y = y + np.sin(np.outer(x, y)).sum(1)
-    np.testing.assert_allclose(f(x), y, rtol=1e-12)
-print(ended)
-"""
-
-
-EACH = "1" if CAMPAIGN else "6"
-"""Every so many times two milliseconds, up to 120, a signal comes."""
-
-
-@pytest.mark.parametrize(("modules_here", "others"), [("0", "1"), ("1000", "0"), ("1000", "2")])
-def test_signals_while_code_is_made(modules_here: str, others: str):
-    """In a process of its own, which the end of LLVM's objects in a wrong order ends."""
-    command = [sys.executable, "-X", "faulthandler", "-c", COMPILE, modules_here, EACH]
-    environment = {**os.environ, VARIABLE: others}
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=environment)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert int(done.stdout) > 0
