@@ -6,7 +6,7 @@ By interval arithmetic: of `N - K + 1`, with N in [lN, mN] and K in [lK, mK], th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from math import inf, prod
 
@@ -67,6 +67,21 @@ class SizeBounds:
         if high < 0 or (constraint.equality and low > 0):
             return False
         return True if low >= 0 and (not constraint.equality or high <= 0) else None
+
+    def lengths(self, index: SSAValue, constraints: Sequence[Constraint]) -> Bounds:
+        """The least and the largest number of values of an index under its constraints.
+
+        The first value is the largest of several, and the end the least one: of all pairs of both
+        the one with the fewest values tells.
+        """
+        forms = [c.form for c in constraints]
+        if any(abs(form[index]) != 1 for form in forms):
+            return ANY_SIZE
+        low = [form for form in forms if form[index] > 0]
+        high = [form for form in forms if form[index] < 0]
+        found = [self.of(a + b + 1) for a in low for b in high]
+        least, most = (min(ends) for ends in zip(*found, strict=True))
+        return max(0, least), max(0, most)
 
     def _size(self, name: str) -> Bounds:
         factors = [self.known.get(factor, ANY_SIZE) for factor in factors_of(name)]

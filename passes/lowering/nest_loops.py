@@ -2,7 +2,7 @@
 
     Plain     emit_tree         Streams   stream_loops      Pairs     pair_loops
     Strips    emit_tree         ...       stream_blocks     Bands     band_loops
-    Carried   emit_tree         Rows      row_loops
+    Carried   emit_tree         Rows      emit_tree
     Columns   emit_tree         Blocks    tile_loops
 
 A stage of bands has loops of its own in each of them.
@@ -23,7 +23,6 @@ from tadc.passes.lowering.band_loops import band_loops
 from tadc.passes.lowering.blocks.tile_loops import tiled
 from tadc.passes.lowering.emit import store_element
 from tadc.passes.lowering.pair_loops import pair_loops
-from tadc.passes.lowering.rows.row_loops import RowLowering, row_loops
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering, Strides
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 from tadc.passes.lowering.scalars.lane_sums import LaneLowering
@@ -31,6 +30,7 @@ from tadc.passes.lowering.scalars.segments import SegmentLowering
 from tadc.passes.lowering.streams.stream_blocks import stream_blocks
 from tadc.passes.lowering.streams.stream_loops import streamed
 from tadc.passes.lowering.tree.emit_tree import emit_tree
+from tadc.passes.lowering.tree.jammed import Jammed
 from tadc.passes.scheduling.bands.band_stages import Bands, Stage
 from tadc.passes.scheduling.nest import (
     Blocks,
@@ -48,6 +48,7 @@ from tadc.passes.scheduling.pairs import Pairs
 from tadc.passes.scheduling.recipes.column_scans import column_scan
 from tadc.passes.scheduling.recipes.elementwise import elementwise
 from tadc.passes.scheduling.recipes.recurrence import recurrence
+from tadc.passes.scheduling.recipes.rows import rows
 from tadc.passes.scheduling.recipes.strips import strips
 
 L = TypeVar("L", bound=BodyLowering)
@@ -65,9 +66,9 @@ class Around:
     strided: Set[SSAValue] = frozenset()
     vectors: bool = True
 
-    def rows(self) -> RowLowering:
+    def rows(self) -> Jammed:
         """The lowering of loops along rows."""
-        return self._made(RowLowering)
+        return self._made(Jammed)
 
     def elements(self, versions: bool) -> BodyLowering:
         """The lowering of other loops, whose sums have `versions` where there are vectors."""
@@ -95,7 +96,7 @@ def loops_of(around: Around, nest: Nest) -> ParallelOp:
         case Strips():
             return emit_tree(around.rows(), strips(members, loops))
         case Rows():
-            return row_loops(around.rows(), members, loops)
+            return emit_tree(around.rows(), rows(members, loops, around.index.sizes))
         case Columns(scans):
             return emit_tree(around.rows(), column_scan(members[0], scans))
         case Carried(found):

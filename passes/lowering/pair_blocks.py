@@ -201,7 +201,7 @@ class PairBlock(TermBlock):
         def rest(at: BodyLowering, column: SSAValue) -> None:
             assert isinstance(at, PairBlock)
             left = at.index.sub(self.strip.high, column)
-            at.mask = first_lanes(at, at.index.min(left, at.index.constant(at.lanes)))
+            at.mask = first_lanes(at, at.index.min(left, at.index.constant(at.lanes)), at.lanes)
             vectors(at, column)
 
         low, high, lanes = self.strip.low, self.strip.high, self.index.constant(self.lanes)

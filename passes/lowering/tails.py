@@ -5,9 +5,9 @@
 
 Here are the end of the whole ones, and masks. Tails run in one of these ways:
 
-    masked            lanes behind the end are off: rows, sums along lanes, sums over pairs, panels
+    masked            lanes behind the end are off: trees, sums along lanes, sums over pairs, panels
     shifted inwards   the last block begins earlier, and computes elements twice: blocks, streams
-    peeled            blocks of one: rows side by side, sums over pairs
+    peeled            blocks of one: jammed rows, sums over pairs
     narrower          blocks of fewer columns: blocks (`tile_grid`)
     border            tests, vector by vector: streams, stages that roll
     exact             nothing is left, as numbers say
@@ -34,14 +34,14 @@ def end_of_whole(at: BodyLowering, low: SSAValue, high: SSAValue, width: SSAValu
     return at.index.add(low, whole)
 
 
-def first_lanes(at: VectorLowering, count: SSAValue) -> SSAValue:
-    """A mask of the first lanes, as many as the count."""
-    return at.insert(operations.first_lanes(count, at.lanes)).mask_vector
+def first_lanes(at: BodyLowering, count: SSAValue, lanes: int) -> SSAValue:
+    """A mask of the first ones of so many lanes, as many as the count."""
+    return at.insert(operations.first_lanes(count, lanes)).mask_vector
 
 
 def lanes_before(at: VectorLowering, end: SSAValue, first: SSAValue) -> SSAValue:
     """A mask of the elements before `end`, in a vector that begins with `first`."""
-    return first_lanes(at, at.index.sub(end, first))
+    return first_lanes(at, at.index.sub(end, first), at.lanes)
 
 
 def under_mask(at: LaneReads, value: SSAValue, otherwise: SSAValue) -> SSAValue:

@@ -131,7 +131,8 @@ class TermBlock(BlockLowering):
     def _add_rest(self, op: tix.ReductionOp, left: SSAValue, sums: Sums) -> Sums:
         """The sums with a vector more, of which so many lanes are terms."""
         inner = self.apart()
-        inner.mask = first_lanes(self, self.index.min(left, self.index.constant(self.lanes)))
+        count = self.index.min(left, self.index.constant(self.lanes))
+        inner.mask = first_lanes(self, count, self.lanes)
         return inner._add_first(op, sums)
 
     def _add_first(self, op: tix.ReductionOp, sums: Sums) -> Sums:

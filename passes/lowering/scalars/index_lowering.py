@@ -18,7 +18,7 @@ from xdsl.ir import Block, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.dialects.tix.affine import factors_of
-from tadc.passes.analysis.size_bounds import ANY_SIZE, Bounds, SizeBounds
+from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.lowering import operations
 from tadc.passes.lowering.scalars.index_arithmetic import IndexArithmetic, Term
 from tadc.passes.rewriting.shallow_copy import shallow_copy
@@ -220,21 +220,6 @@ class IndexLowering(IndexArithmetic):
         low = [value for is_low, value in ends if is_low]
         high = [value for is_low, value in ends if not is_low]
         return reduce(self.max, low), reduce(self.min, high)
-
-    def lengths(self, index: SSAValue, constraints: Sequence[Constraint]) -> Bounds:
-        """The least and the largest number of values of an index under its constraints.
-
-        The first value is the largest of several, and the end the least one: of all pairs of both
-        the one with the fewest values tells.
-        """
-        forms = [c.form for c in constraints]
-        if any(abs(form[index]) != 1 for form in forms):
-            return ANY_SIZE
-        low = [form for form in forms if form[index] > 0]
-        high = [form for form in forms if form[index] < 0]
-        found = [self.sizes.of(a + b + 1) for a in low for b in high]
-        least, most = (min(ends) for ends in zip(*found, strict=True))
-        return max(0, least), max(0, most)
 
     def bound(self, index: SSAValue, constraint: Constraint) -> SSAValue:
         """The first value of an index under a constraint that it grows with; else the end.

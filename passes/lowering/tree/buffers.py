@@ -1,4 +1,4 @@
-"""Accumulators in memory: one for each value of an axis, in buffers on the stack.
+"""Accumulators in memory: one for each value of an axis, on the stack or in the result.
 
     buffer y.1[j]                         total, and where segments are added, before, sums, errors
       begin sum y.1[k]                    total[all j] = 0
@@ -12,6 +12,7 @@ A vector of totals that was just added to is in a register, and not loaded again
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -22,8 +23,8 @@ from tadc.dialects.tix import Affine
 from tadc.passes.lowering.accumulators import StoredTotals
 from tadc.passes.lowering.emit import buffer, loop, store
 from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
-from tadc.passes.lowering.rows.row_lanes import RowLanes
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
+from tadc.passes.lowering.tree.points import Points
 from tadc.passes.scheduling.tree.nodes import Buffer
 
 
@@ -60,7 +61,7 @@ class StoredAccumulators:
         if self.sums is not None and self.before is not None:
             self.sums.clear(at, self.before, self.sums.total, self.sums.errors)
 
-    def add(self, at: RowLanes) -> SSAValue:
+    def add(self, at: Points) -> SSAValue:
         """Add a vector of terms to the accumulators: gives what they hold then."""
         place = self._place(at)
         term = self._term(at)
@@ -68,7 +69,7 @@ class StoredAccumulators:
         store_vector(at, after, self.total, place)
         return after
 
-    def value(self, at: RowLanes, total: SSAValue | None) -> SSAValue:
+    def value(self, at: Points, total: SSAValue | None) -> SSAValue:
         """A vector of what the reduction comes to so far; `total` is what its accumulators hold,
         where that is in a register."""
         place = self._place(at)
@@ -86,14 +87,42 @@ class StoredAccumulators:
         self.sums.store_sums(at, self.before)
         self.sums.clear(at, self.total)
 
-    def _term(self, at: RowLanes) -> SSAValue:
+    def _term(self, at: Points) -> SSAValue:
         """A vector of terms, which change nothing in lanes where tests do not hold."""
         body, tests = self.node.of.body, self.node.tests
         if not tests:
             return at.lanes_of(tix.yielded(body))
         return at.where(tests, body, self.node.of.IDENTITY)
 
-    def _place(self, at: RowLanes) -> SSAValue:
+    def _place(self, at: Points) -> SSAValue:
         """The place of the first lane."""
         (column,) = self.node.axis.indices
         return at.index.sub(at.index.form(Affine.of(column)), self.low)
+
+
+@dataclass(frozen=True)
+class ResultAccumulators:
+    """The accumulators of a reduction in the elements of its definition.
+
+        scf.for %j { dg[p, j] = 0 }
+        scf.for %i {                                     the rows of piece p, some jammed
+          scf.for %j { dg[p, j] = dg[p, j] + f(i, j) }     a vector or two at a time
+
+    They stay in a near cache while their loops run. Terms are added in order.
+    """
+
+    of: tix.ReductionOp
+
+    def begin(self, at: Points) -> None:
+        """Let a vector have no terms yet."""
+        at.store(at.splat(at.constant(self.of.IDENTITY)))
+
+    def add(self, at: Points, rows: Sequence[Points]) -> None:
+        """Add the terms of jammed iterations to a vector, in order."""
+        total = at.neighbours(at.buffers[at.op.result], at.place, at.mask)
+        for row in rows:
+            total = row.add(total, row.lanes_of(tix.yielded(self.of.body)), self.of)
+        at.store(total)
+
+
+Accumulators = StoredAccumulators | ResultAccumulators

@@ -1,99 +1,142 @@
 """Points: values of a definition at the points of the loops that are jammed around a statement.
 
-    vector p by 64 in 16          four points, each a vector of 16 lanes
-      store y                     y[n, c, p] at each of them
+    jam i by 4                    two rows of vectors: eight points, each a vector of 16 lanes
+      vector j by 32 in 16
+        store y                   y[i, j] = (x[i, j] - m[i]) * g[j]  at each of them
 
-What several points have in common is computed once.
+What several points have in common is computed once: `m[i]`, which an iteration has just computed,
+is there for each row, and a vector of `g` is loaded once for all of them. Of a choice by values
+both sides are computed, and each lane takes one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 from xdsl.ir import Block, SSAValue
 
 from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Variable
+from tadc.dialects.tix import elementwise as ew
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.sets import index_set
-from tadc.passes.lowering.rows.lane_loops import Lanes, store_elements
-from tadc.passes.lowering.rows.row_lanes import RowLanes, invariants
+from tadc.passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.passes.lowering.lanes.lane_tests import block_limits
+from tadc.passes.lowering.tails import store_under_mask
+from tadc.passes.lowering.tree.jammed import Jammed, KnownNumbers, invariants
+from tadc.passes.lowering.tree.reciprocals import quotient_of
 from tadc.passes.scheduling.tiles.tile import Tile
 
 Kept = dict[tuple[SSAValue, int], SSAValue]
-"""The elements of tensors that are in registers, at each point."""
+"""The elements of tensors that are in registers, for each vector."""
+
+Reciprocals = Sequence[Mapping[SSAValue, SSAValue]]
+"""For each jammed iteration the reciprocals of numbers that lanes are divided by."""
 
 
-class Points(RowLanes):
+@dataclass
+class Vectors:
+    """The vectors that a block computes at a time."""
+
+    count: int
+    mask: SSAValue | None = None
+    """The lanes that there are; None: all."""
+    kept: Kept = field(default_factory=Kept)
+    loaded: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
+    """The elements that are in registers since they were loaded, for all definitions."""
+
+    def copy(self) -> Vectors:
+        """The same vectors in a block inside."""
+        return replace(self, kept=dict(self.kept), loaded=dict(self.loaded))
+
+
+class Points(KnownNumbers, LaneChoices):
     """Emits what the statements of a definition compute, at all points."""
 
-    def __init__(self, at: RowLanes, op: tix.DefineOp, tile: Tile, count: int, kept: Kept):
+    def __init__(
+        self,
+        at: KnownNumbers,
+        op: tix.DefineOp,
+        tile: Tile,
+        vectors: Vectors,
+        reciprocals: Reciprocals = (),
+    ):
         super().__init__(at, op, tile, IndexUses())
+        # the vectors at the end of a row come one by one
+        self.limits = block_limits(op, replace(tile, columns=tile.lanes))
         self.op = op
-        self.mask = at.mask
-        self.count = count
-        self.kept = kept
-        self.accumulators: dict[tix.ReductionOp, Lanes] = {}
+        self.numbers = at.numbers
+        self.ranges = dict(at.ranges)
+        self.rows = at.every if isinstance(at, Jammed) else [at]
+        """The lowerings of the numbers of jammed iterations."""
+        self.mask = vectors.mask
+        self.loaded = vectors.loaded
+        self.vectors = vectors
+        self.reciprocals = reciprocals
 
-    def inside(self, block: Block) -> Self:
-        inner = super().inside(block)
-        inner.accumulators = dict(self.accumulators)
+    def of_block(self, block: Block, vectors: Vectors) -> Self:
+        """The points of a block inside, which has these vectors."""
+        inner = self.inside(block)
+        inner.vectors, inner.loaded = vectors, vectors.loaded
         return inner
 
-    @property
-    def every(self) -> list[Self]:
-        """The lowerings of all points."""
-        return [self.at(None, n) for n in range(self.count)]
+    def at(self, row: int | None, vector: int | None) -> Self:
+        inner = super().at(row, vector)
+        if row:
+            inner.numbers = self.rows[row].numbers
+            inner.scalars.update(self.rows[row].scalars)
+        return inner
 
-    # --- statements ---
-
-    def begin(self, op: tix.ReductionOp) -> None:
-        """Give a reduction accumulators without terms."""
-        self.accumulators[op] = [self.splat(self.constant(op.IDENTITY))] * self.count
-
-    def add_term(self, op: tix.ReductionOp) -> None:
-        """Add the term at hand to the accumulators of a reduction."""
-        terms = [at.lanes_of(tix.yielded(op.body)) for at in self.every]
-        pairs = zip(self.accumulators[op], terms, strict=True)
-        self.accumulators[op] = [self.add(a, b, op) for a, b in pairs]
-
-    def end(self, op: tix.ReductionOp) -> None:
-        """Let what the accumulators of a reduction hold be its value."""
-        totals = enumerate(self.accumulators.pop(op))
-        self.known.update(((op.results[0], None, n), total) for n, total in totals)
-
-    def show(
-        self, op: tix.ReductionOp, value_at: Callable[[Self, SSAValue | None], SSAValue]
-    ) -> None:
-        """Let a reduction have values at all points, which are made of its accumulators there."""
-        held = self.accumulators.pop(op, [None] * self.count)
-        values = [value_at(at, own) for at, own in zip(self.every, held, strict=True)]
-        self.known.update(((op.results[0], None, n), value) for n, value in enumerate(values))
-
-    def store(self, is_stored: bool, is_kept: bool) -> None:
-        """Store the elements at all points, or keep them, or both."""
-        for n, at in enumerate(self.every):
-            value = at.lanes_of(tix.yielded(self.op.body))
-            if is_kept:
-                self.kept[self.op.result, n] = value
-            if is_stored:
-                store_elements(at, self.op, value)
+    def at_vector(self, vector: int) -> list[Self]:
+        """The lowerings of a vector in all jammed iterations."""
+        return [self.at(row, vector) for row in self.tile.rows_in([self.tile.row_index])]
 
     def hoist(self, inside: Collection[SSAValue]) -> None:
         """Compute what is the same for all values of the indices `inside`."""
         known = [c for c in index_set(self.op) if not any(c.form[v] for v in inside)]
-        made = {tensor for tensor, _ in self.kept}
+        made = {tensor for tensor, _ in self.vectors.kept}
         for op in invariants(self.op.body, inside, known, self.uses, made):
             if not isinstance(op, tix.FloorDivOp):
-                for at in self.every:
-                    at.value(op.results[0])
+                for vector in range(self.vectors.count):
+                    for at in self.at_vector(vector):
+                        at.value(op.results[0])
+
+    def store(self, value: SSAValue) -> None:
+        """Store a vector of elements in their place, less the lanes that a mask leaves out."""
+        store_under_mask(self, value, self.buffers[self.op.result], self.place)
+
+    @property
+    def place(self) -> SSAValue:
+        """The place of the first lane in the result."""
+        forms = [Affine.of(v) for v in self.op.indices]
+        return self.index.linear(forms, self.strides[self.op.result, self.op.shape])
 
     # --- values ---
 
+    def key(self, op: tix.ReadOp, mask: SSAValue | None) -> object:
+        """A key that definitions share which have the same values for their indices."""
+        values: dict[Variable, Affine] = {
+            v: Affine.of(self.index.values[v])
+            for form in op.forms
+            for v in form.substitute(self.index.places).indices
+        }
+        placed = (form.substitute(self.index.places).substitute(values) for form in op.forms)
+        return op.tensor, op.shape, self.lanes, mask, *placed
+
     def _emitted(self, value: SSAValue) -> SSAValue:
         op = value.owner
-        if isinstance(op, tix.ReadOp) and self.vector is not None:
-            kept = self.kept.get((op.tensor, self.vector))
-            if kept is not None:
-                return kept
-        return super()._emitted(value)
+        if self.vector is None:
+            return self.scalars[value] if value in self.scalars else super()._emitted(value)
+        if isinstance(op, tix.ReadOp) and (op.tensor, self.vector) in self.vectors.kept:
+            return self.vectors.kept[op.tensor, self.vector]
+        return self._quotient(op) if isinstance(op, ew.DivOp) else super()._emitted(value)
+
+    def _quotient(self, op: ew.DivOp) -> SSAValue:
+        known: Mapping[SSAValue, SSAValue] = {}
+        if self.reciprocals:
+            known = self.reciprocals[self.row or 0]
+        if op.rhs not in known or self.tile.column_index not in self.uses.of(op.lhs):
+            return super()._emitted(op.result)
+        return quotient_of(self, self.lanes_of(op.lhs), self.value(op.rhs), known[op.rhs])

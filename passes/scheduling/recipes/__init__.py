@@ -3,5 +3,6 @@
 - `column_scans`: totals in the lanes of vectors, which go down columns
 - `elementwise`: a parallel loop for each index
 - `recurrence`: a loop that carries totals from element to element
+- `rows`: definitions that share rows
 - `strips`: definitions that share strips of columns
 """

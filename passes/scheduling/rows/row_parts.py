@@ -56,8 +56,13 @@ def is_long(op: Operation) -> TypeGuard[tix.ReductionOp]:
 def has_loops_of_its_own(op: tix.DefineOp, column: SSAValue) -> bool:
     """True of elements that carry totals, or are quotients by a number of the row: these have a
     loop for each way to divide."""
+    return is_scanned(op) or has_quotients(op, column)
+
+
+def has_quotients(op: tix.DefineOp, column: SSAValue) -> bool:
+    """True if elements are quotients by what does not vary along an index."""
     uses = IndexUses()
-    return is_scanned(op) or any(
+    return any(
         isinstance(o, ew.DivOp) and column in uses.of(o.lhs) and column not in uses.of(o.rhs)
         for o in op.walk()
     )

@@ -15,8 +15,10 @@ A loop runs over the range of its axis, or over the part of it that a loop aroun
 `parallel p by 64` makes parts of 64 values, and `for p` goes over one of them (strip-mining).
 
 **What is jammed stands outside.** Loops marked `VECTOR` or `JAM` are around what they are jammed
-into: each statement inside runs at all of their values before the next one does. A sum over rows of
-vectors is `vector j { begin; for k { add }; store }`, with an accumulator for each vector.
+into: each statement inside runs at all of their values before the next one does. A sum over rows
+of vectors is `vector j { begin; for k { add }; store }`, with an accumulator for each vector, and a
+sum along lanes `vector j { begin; for j { add }; combine }`. Statements with no loop between them
+may run point by point, as they read nothing of other points.
 
 Trees are immutable, and know nothing of how code is emitted: `passes/scheduling/recipes` make them.
 """
@@ -41,6 +43,8 @@ class Mark(Enum):
     SERIAL = "for"
     PARALLEL = "parallel"
     """In any order, by any thread."""
+    JAM = "jam"
+    """At the same time: each statement inside runs in all of them before the next one does."""
     VECTOR = "vector"
     """Jammed, in the lanes of vectors."""
 
@@ -52,6 +56,18 @@ class Tail(Enum):
     """The last iteration has the values that are left."""
     MASK = "mask"
     """Whole steps first, then single vectors, the last of which leaves lanes out."""
+    PEEL = "peel"
+    """Whole steps first, which are jammed, then one value at a time."""
+    EXACT = "exact"
+    """Nothing is left: all steps are whole."""
+
+
+class Storage(Enum):
+    """The memory of a buffer."""
+
+    STACK = "on the stack"
+    RESULT = "in the result"
+    """The elements of the definition whose reduction it is."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +75,14 @@ class Ahead:
     """The terms of a scan that come before the first one that an element adds."""
 
     of: Scan
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """A test that a product of sizes is no larger than a number."""
+
+    sizes: Sequence[Affine]
+    number: int
 
 
 Range = Affine | tix.ReductionOp | Ahead
@@ -91,6 +115,8 @@ class For:
     """The elements of each vector."""
     backwards: bool = False
     """True if the last value of the range comes first."""
+    limit: AtMost | None = None
+    """A test without which nothing is jammed."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,19 +135,37 @@ class If:
 
 
 @dataclass(frozen=True, eq=False)
+class Lazy:
+    """A node that runs where one side of a choice needs what its reduction comes to."""
+
+    of: tix.ReductionOp
+    body: Node
+
+
+@dataclass(frozen=True, eq=False)
+class ByReciprocals:
+    """A node in which a definition is divided by numbers that do not vary in it: by products with
+    their reciprocals, where these give the same bits."""
+
+    of: tix.DefineOp
+    body: Node
+
+
+@dataclass(frozen=True, eq=False)
 class Buffer:
-    """Memory on the stack for the accumulators of a reduction, one for each value of an axis."""
+    """Memory for the accumulators of a reduction, one for each value of an axis."""
 
     of: tix.ReductionOp
     axis: Axis
     """The index of the accumulators, over the part of its range that a loop around leaves."""
     size: int
-    """The values of the longest part."""
+    """The values of the longest part; 0 in a result, which has all of them."""
     body: Node
     tests: Sequence[Constraint] = ()
     """Tests of a term, which leave lanes out."""
     is_compensated: bool = False
     """True for a sum of segments, whose totals are kept beside with their rounding errors."""
+    storage: Storage = Storage.STACK
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,6 +190,13 @@ class Join:
 
 
 @dataclass(frozen=True, eq=False)
+class Combine:
+    """The accumulators of a reduction along lanes, combined to a number."""
+
+    of: tix.ReductionOp
+
+
+@dataclass(frozen=True, eq=False)
 class Carry:
     """The next element of a recurrence or a scan, from the one before it, which its accumulator
     holds."""
@@ -164,7 +215,8 @@ class Store:
     """True if they are kept in registers, where later statements of the same points read them."""
 
 
-Node = For | Seq | If | Buffer | Begin | Add | Join | Carry | Store
+Statement = Begin | Add | Join | Combine | Carry | Store
+Node = For | Seq | If | Lazy | ByReciprocals | Buffer | Statement
 
 
 def nodes_in(node: Node) -> Iterator[Node]:
@@ -174,7 +226,7 @@ def nodes_in(node: Node) -> Iterator[Node]:
         case Seq(parts):
             for part in parts:
                 yield from nodes_in(part)
-        case For() | If() | Buffer():
+        case For() | If() | Lazy() | ByReciprocals() | Buffer():
             yield from nodes_in(node.body)
         case _:
             pass

@@ -24,6 +24,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Variable
+from tadc.dialects.tix.affine import show
 from tadc.dialects.tix.constraints import show_constraint
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.scans import Scan
@@ -31,13 +32,17 @@ from tadc.passes.scheduling.tree.nodes import (
     Add,
     Begin,
     Buffer,
+    ByReciprocals,
     Carry,
+    Combine,
     For,
     If,
     Join,
+    Lazy,
     Mark,
     Node,
     Seq,
+    Storage,
     Store,
     nodes_in,
 )
@@ -52,9 +57,20 @@ def tree_text(tree: Node) -> str:
         elif isinstance(node, Begin):
             for index in node.of.indices:
                 names.give([index])
-    members = dict.fromkeys(node.of for node in nodes_in(tree) if isinstance(node, Store))
-    heads = (f"{op.label.data}{names.listed(op.indices)}" for op in members)
+    heads = (f"{op.label.data}{names.listed(op.indices)}" for op in dict.fromkeys(_members(tree)))
     return "\n".join([f"{', '.join(heads)}:", *(f"  {line}" for line in _lines(tree, names))])
+
+
+def _members(tree: Node) -> Iterator[tix.DefineOp]:
+    """The definitions whose elements a tree computes."""
+    for node in nodes_in(tree):
+        match node:
+            case Store(op):
+                yield op
+            case Buffer(op, storage=Storage.RESULT):
+                yield definition_around(op)
+            case _:
+                pass
 
 
 def _lines(node: Node, names: _Names) -> Iterator[str]:
@@ -68,11 +84,20 @@ def _lines(node: Node, names: _Names) -> Iterator[str]:
         case If(tests):
             yield f"if {' and '.join(show_constraint(c, names.variable) for c in tests)}"
             yield from (f"  {line}" for line in _lines(node.body, names))
-        case Buffer(op, axis):
-            yield f"buffer {_number(op)}{names.listed(axis.indices)}"
+        case Lazy(op):
+            yield f"where it is needed {_number(op)}"
+            yield from (f"  {line}" for line in _lines(node.body, names))
+        case ByReciprocals(op):
+            yield f"by reciprocals {op.label.data}"
+            yield from (f"  {line}" for line in _lines(node.body, names))
+        case Buffer(op, axis, storage=storage):
+            where = "" if storage is Storage.STACK else f" {storage.value}"
+            yield f"buffer {_number(op)}{names.listed(axis.indices)}{where}"
             yield from (f"  {line}" for line in _lines(node.body, names))
         case Join(op):
             yield f"join {_number(op)}"
+        case Combine(op):
+            yield f"combine lanes of {_number(op)}"
         case Begin(op):
             yield f"begin {op.name.removeprefix('tix.')} {_number(op)}{names.listed(op.indices)}"
         case Add(op):
@@ -92,6 +117,9 @@ def _loop(node: For, names: _Names) -> str:
     if node.mark is Mark.VECTOR:
         words.append(f"in {node.lanes}")
     words += ["backwards"] if node.backwards else []
+    if node.limit:
+        sizes = " * ".join(show(size, names.variable) for size in node.limit.sizes)
+        words.append(f"if {sizes} <= {node.limit.number}")
     return " ".join([*words, *filter(None, [node.tail.value])])
 
 

@@ -7,15 +7,13 @@ from itertools import product
 from math import inf
 
 import pytest
-from xdsl.dialects.builtin import IndexType, UnknownLoc
-from xdsl.ir import Block
+from xdsl.dialects.builtin import IndexType
 from xdsl.utils.test_value import create_ssa_value
 
 import tadc
 from tadc.dialects.tix import Affine, Constraint
 from tadc.dialects.tix.affine import SizeValues
 from tadc.passes.analysis.size_bounds import SizeBounds
-from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 
 PROGRAM = tadc.compile("y[i] = sum[k](w[k] * x[3*i + k])").program.op
 
@@ -67,8 +65,7 @@ def test_lengths_of_ranges_stay_within_their_bounds(seed: int) -> None:
     high = [random_form(rng) for _ in range(rng.randint(1, 2))]
     tests = [Constraint(Affine.of(k) - form) for form in low]
     tests += [Constraint(form - Affine.of(k)) for form in high]
-    index = IndexLowering(Block(), UnknownLoc(), SizeBounds(PROGRAM, least, most))
-    first, last = index.lengths(k, tests)
+    first, last = SizeBounds(PROGRAM, least, most).lengths(k, tests)
     ranges = [range(least[name], most[name] + 1) for name in "NM"]
     for n, m in product(*ranges):
         sizes = SizeValues(N=n, M=m)

@@ -1,0 +1,107 @@
+"""Numbers of jammed iterations: each statement runs in all of them before the next one does.
+
+m[i] = max[j](x[i, j])         jam i by 4: rows i, i + 1, i + 2, i + 3 have four numbers m, which a
+s[i] = sqrt(m[i])              loop over j with vectors of all four gives; then four roots
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from typing import Any, Self
+
+from xdsl.ir import Block, Operation, Region, SSAValue
+
+from tadc.dialects import tix
+from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.lowering.scalars.segments import SegmentLowering
+from tadc.passes.rewriting.cloner import free_values
+from tadc.passes.rewriting.shallow_copy import shallow_copy
+
+
+class KnownNumbers(SegmentLowering):
+    """Emits values; elements that were kept before are not read again."""
+
+    numbers: dict[SSAValue, SSAValue]
+    """The only element that some tensors have here."""
+
+    def _read(self, op: tix.ReadOp) -> SSAValue:
+        return self.numbers[op.tensor] if op.tensor in self.numbers else super()._read(op)
+
+
+class Jammed(KnownNumbers):
+    """Emits the numbers of an iteration; those that are jammed with it have lowerings of their own,
+    in the same block."""
+
+    def __init__(self, *arguments: Any, **options: Any):
+        super().__init__(*arguments, **options)
+        self.numbers = dict[SSAValue, SSAValue]()
+        self.others: Sequence[Self] = ()
+        """The lowerings of further iterations, which are jammed with this one."""
+        self.lazy: dict[Operation, Callable[[Self], None]] = {}
+        """Reductions in choices, each with what emits its loops."""
+
+    @property
+    def every(self) -> list[Self]:
+        """The lowerings of all iterations."""
+        return [self, *self.others]
+
+    def inside(self, block: Block) -> Self:
+        inner = super().inside(block)
+        inner.numbers, inner.lazy = dict(self.numbers), dict(self.lazy)
+        inner.others = [other.inside(block) for other in self.others]
+        return inner
+
+    def jammed(self, indices: Sequence[SSAValue], count: int, first: SSAValue) -> Self:
+        """The lowering of so many iterations, in which indices have successive values."""
+        found = self.inside(self.index.block)
+        found.others = [self.inside(self.index.block) for _ in range(1, count)]
+        for n, at in enumerate(found.every):
+            value = at.index.add(first, at.index.constant(n)) if n else first
+            at.index.values.update(dict.fromkeys(indices, value))
+        return found
+
+    def compute_ahead(
+        self, body: Region, inside: Collection[SSAValue], known: list[tix.Constraint]
+    ) -> None:
+        """Compute what a body has that is the same for all values of the indices `inside`.
+
+        Elements are read ahead only where they are there whenever the constraints `known` hold.
+        """
+        for at in self.every:
+            for op in invariants(body, inside, known, IndexUses(), at.numbers):
+                if not {*op.results} <= at.scalars.keys():
+                    at.operation(op)
+
+    def _scalar(self, op: Operation) -> SSAValue:
+        """A value of this iteration alone: a reduction in a choice is for those that make it."""
+        if op not in self.lazy:
+            return super()._scalar(op)
+        alone = shallow_copy(self)
+        alone.others = ()
+        self.lazy[op](alone)
+        return alone.scalars[op.results[0]]
+
+
+def invariants(
+    body: Region,
+    inside: Collection[SSAValue],
+    known: list[tix.Constraint],
+    uses: IndexUses,
+    made: Container[SSAValue],
+) -> Iterator[Operation]:
+    """The operations of a body that do not depend on the indices of loops `inside`, and may run
+    before them: elements of tensors that are `made`, and of others those that are there whenever
+    the constraints `known` hold."""
+    later = set[SSAValue]()
+    for op in body.block.ops:
+        is_made = isinstance(op, tix.ReadOp) and op.tensor in made
+        if (
+            isinstance(op, tix.YieldOp | tix.ReductionOp | tix.IfOp | tix.WhereOp)
+            or uses.of_operation(op) & {*inside}
+            or {*op.operands, *free_values(op)} & later
+            or not (is_made or stays_inside(op, known))
+        ):
+            later.update(op.results)
+        else:
+            yield op
