@@ -42,6 +42,7 @@ from tadc.passes.scheduling.nest import (
     StreamBlocks,
     Streams,
     Strips,
+    Tree,
     carrying,
 )
 from tadc.passes.scheduling.pairs import Pairs
@@ -107,6 +108,8 @@ def loops_of(around: Around, nest: Nest) -> ParallelOp:
             return band_loops(elements, loops, _stage)
         case Plain():
             return emit_tree(elements, elementwise(members[0]))
+        case Tree(root):
+            return emit_tree(around.rows(), root)
 
 
 def _stage(at: BodyLowering, stage: Stage) -> ParallelOp:

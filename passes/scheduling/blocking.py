@@ -23,6 +23,7 @@ from tadc.passes.scheduling.streams.streams import Stream, is_window, stream_of
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import rows_share
 from tadc.passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
+from tadc.passes.scheduling.tree.nodes import Node
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class Blocking:
     """True if neighbours share no rows with it: a plan by hand says so, or its rows are short."""
     in_bands: bool = False
     """True if a plan by hand asks for bands, whatever the size of the result is."""
+    tree: Node | None = None
+    """Loops of its own, whatever else is here: what makes trees by hand gives them."""
     extents: Extents = UNKNOWN
     """The numbers of elements and terms, for the sizes that loops are chosen for."""
 

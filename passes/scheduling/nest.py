@@ -27,6 +27,7 @@ from tadc.passes.scheduling.scans import Scan
 from tadc.passes.scheduling.streams.streams import Stream
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import constant_extent
+from tadc.passes.scheduling.tree.nodes import Node
 
 
 @dataclass(frozen=True)
@@ -118,7 +119,14 @@ class Strips(Rows):
     """Rows that members share, whose vectors run along the last of the shared indices."""
 
 
-Loops = Plain | Blocks | StreamBlocks | Streams | Columns | Carried | Rows | Pairs | Bands
+@dataclass(frozen=True)
+class Tree:
+    """Loops that a recipe by hand has made."""
+
+    root: Node
+
+
+Loops = Plain | Blocks | StreamBlocks | Streams | Columns | Carried | Rows | Pairs | Bands | Tree
 """Kinds of loops. Of rows, bands and streams, the bodies of members stay apart; of pairs the first
 member has the walk, which takes the others along."""
 
@@ -210,6 +218,8 @@ def carrying(nest: Nest) -> Nest:
     return replace(nest, loops=Carried(found)) if found else nest
 
 
-def _loops_of(blocking: Blocking) -> OfOne:
+def _loops_of(blocking: Blocking) -> OfOne | Tree:
     """The loops that a definition has by itself."""
+    if blocking.tree is not None:
+        return Tree(blocking.tree)
     return Streams([blocking.stream]) if blocking.stream else in_tiles(blocking.tiles)

@@ -78,10 +78,12 @@ def _nests(
     called = {m.op for m in members if m.op is not m.first}
     repeated = {op for op, count in counts.items() if count > 1}
     exact = {op for op in counts if as_written & {*op.walk()}}
-    fixed = repeated | exact | called
-    alone = fixed | _with_pieces(counts)
     blocking = _in_order_of_terms(choose, as_written)
+    given = {op for op in counts if blocking(op).tree}
+    fixed = repeated | exact | called | given
+    alone = fixed | _with_pieces(counts)
     plain = {op for op in counts if as_written & {*rounding_reductions(op)} or blocking(op).alone}
+    plain |= given
     runs: list[list[Nest]] = []
     for is_first, run in groupby(members, lambda m: m.op is m.first):
         ops = [m.op for m in run]

@@ -123,16 +123,17 @@ class LanesLowering(LaneTests):
 
     def value(self, value: SSAValue) -> SSAValue:
         """A value at this point: a number where it is the same for all lanes, else a vector."""
-        found = self.uses.of(value)
-        row = self.tile.row_like(self.row, found)
-        vector = self.vector if self.tile.column_index in found else None
-        key = value, row, vector
+        key = _, row, vector = _key(self, value)
         if key not in self.known:
             here = self if (row, vector) == (self.row, self.vector) else self.at(row, vector)
             asking = self.index.location, self.flags
             self.known[key] = here._emitted(value)
             self.index.location, self.flags = asking
         return self.known[key]
+
+    def know(self, value: SSAValue, found: SSAValue) -> None:
+        """Let a value be what was found for it at this point."""
+        self.known[_key(self, value)] = found
 
     def lanes_of(self, value: SSAValue) -> SSAValue:
         """A value at this point as a vector."""
@@ -257,6 +258,13 @@ class LanesLowering(LaneTests):
         }
         inner.index = self.index.placed(places)
         return inner
+
+
+def _key(at: LanesLowering, value: SSAValue) -> Key:
+    """A value, with the row and the vector of this point, where it depends on them."""
+    used = at.uses.of(value)
+    vector = at.vector if at.tile.column_index in used else None
+    return value, at.tile.row_like(at.row, used), vector
 
 
 def _totals_of_row(at: LanesLowering) -> dict[SSAValue, SSAValue]:

@@ -32,6 +32,7 @@ from tadc.passes.lowering.tree.reciprocals import are_safe, divisors, reciprocal
 from tadc.passes.lowering.tree.scope import EmitScope
 from tadc.passes.lowering.tree.statements import AtPoints, emit_at_points, emit_statement
 from tadc.passes.lowering.tree.vector_loops import Interval
+from tadc.passes.scheduling.tree.legality import require_legal
 from tadc.passes.scheduling.tree.nodes import (
     Add,
     Ahead,
@@ -53,7 +54,9 @@ from tadc.passes.scheduling.tree.nodes import (
 
 
 def emit_tree(outer: BodyLowering, tree: Node) -> ParallelOp:
-    """The parallel loop of a tree, with all else inside."""
+    """The parallel loop of a tree, with all else inside; raises `ValueError` where it jams what may
+    not be jammed."""
+    require_legal(tree)
     around: list[For] = []
     while isinstance(tree, For) and tree.mark is Mark.PARALLEL:
         around.append(tree)

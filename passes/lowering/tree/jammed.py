@@ -6,12 +6,13 @@ s[i] = sqrt(m[i])              loop over j with vectors of all four gives; then 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Container, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Variable
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.context import stays_inside
 from tadc.passes.lowering.scalars.segments import SegmentLowering
@@ -60,6 +61,13 @@ class Jammed(KnownNumbers):
             value = at.index.add(first, at.index.constant(n)) if n else first
             at.index.values.update(dict.fromkeys(indices, value))
         return found
+
+    def placed(self, places: Mapping[Variable, Affine]) -> Self:
+        """The lowering of the same iterations where indices have these places."""
+        inner = shallow_copy(self)
+        inner.scalars, inner.index = dict(self.scalars), self.index.placed(places)
+        inner.others = [other.placed(places) for other in self.others]
+        return inner
 
     def compute_ahead(
         self, body: Region, inside: Collection[SSAValue], known: list[tix.Constraint]

@@ -54,7 +54,7 @@ def next_total(at: Points, scan: Scan, before: SSAValue | None, total: SSAValue)
     value = at.add(total, prefixes, scan.op)
     if before is not None:
         value = at.add(before, value, scan.op)
-    at.known[scan.result, None, at.vector] = value
+    at.know(scan.result, value)
     return at.add(total, _end(at, scan, prefixes), scan.op)
 
 
@@ -64,7 +64,7 @@ def identity(at: Points, scan: Scan) -> SSAValue:
 
 
 def sum_before(at: BodyLowering, scan: Scan, before: CarriedTotals) -> SSAValue:
-    """What the segments before come to."""
+    """The total of all segments before."""
     return before.sum(at) if isinstance(scan.op, tix.SumOp) else before.totals[0]
 
 

@@ -42,13 +42,14 @@ from tadc.passes.lowering.trees import missing
 from tadc.passes.rewriting.cloner import free_values
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.scans import Scan
-from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS, constraints_of
+from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS, constant_range, constraints_of
 from tadc.passes.scheduling.tree.nodes import (
     AtMost,
     Axis,
     Carry,
     Combine,
     For,
+    Mark,
     Store,
     Tail,
     nodes_in,
@@ -158,8 +159,9 @@ def terms(scope: EmitScope, node: For, op: tix.ReductionOp, fill: FillScope) -> 
     else:
         sums = _in_segments(scope, segments, start, lambda inner: _over_terms(inner, node, fill))
         scope.accumulators[op] = [sums.sum(points, n) for n in range(len(start))]
-    totals = enumerate(scope.accumulators.pop(op))
-    points.known.update(((op.results[0], None, n), total) for n, total in totals)
+    totals = iter(scope.accumulators.pop(op))
+    for at in points.every:
+        at.know(op.results[0], next(totals))
 
 
 def _in_segments(
@@ -180,15 +182,30 @@ def _in_segments(
 
 
 def _over_terms(scope: EmitScope, node: For, fill: FillScope) -> None:
-    """A loop over terms; none over an index that has a value."""
+    """A loop over terms, or all of them written out; none over an index that has a value."""
     if not scope.fixed.isdisjoint(node.axis.indices):
         return fill(scope)
+    if node.mark is Mark.UNROLL:
+        for number in _numbers(node.axis):
+            inner = scope.placed({v: Affine(constant=number) for v in node.axis.indices})
+            fill(inner)
+            scope.accumulators.update(inner.accumulators)
+        return
 
     def one(inner: EmitScope, k: SSAValue) -> None:
         inner.fix(node.axis.indices, k)
         fill(inner)
 
     scope.loop(interval_of(scope, node.axis), scope.at.index.constant(1), node, one)
+
+
+def _numbers(axis: Axis) -> range:
+    """The values of an axis of terms whose bounds are numbers."""
+    assert isinstance(axis.range, tix.ReductionOp)
+    found = constant_range(axis.range, axis.indices[0])
+    assert found is not None, "loops with other bounds are not unrolled"
+    first, length = found
+    return range(first, first + length)
 
 
 def terms_before(scope: EmitScope, scan: Scan, fill: FillScope) -> None:

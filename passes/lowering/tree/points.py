@@ -82,6 +82,12 @@ class Points(KnownNumbers, LaneChoices):
         inner.vectors, inner.loaded = vectors, vectors.loaded
         return inner
 
+    def placed(self, places: Mapping[Variable, Affine]) -> Self:
+        """The same points where indices have other places: all but loads is computed anew."""
+        inner = self.apart()
+        inner.index = self.index.placed(places)
+        return inner
+
     def at(self, row: int | None, vector: int | None) -> Self:
         inner = super().at(row, vector)
         if row:
@@ -93,15 +99,20 @@ class Points(KnownNumbers, LaneChoices):
         """The lowerings of a vector in all jammed iterations."""
         return [self.at(row, vector) for row in self.tile.rows_in([self.tile.row_index])]
 
+    @property
+    def every(self) -> list[Self]:
+        """The lowerings of all points, in the order of accumulators: row by row."""
+        rows = self.tile.rows_in([self.tile.row_index])
+        return [self.at(row, vector) for row in rows for vector in range(self.vectors.count)]
+
     def hoist(self, inside: Collection[SSAValue]) -> None:
         """Compute what is the same for all values of the indices `inside`."""
         known = [c for c in index_set(self.op) if not any(c.form[v] for v in inside)]
         made = {tensor for tensor, _ in self.vectors.kept}
         for op in invariants(self.op.body, inside, known, self.uses, made):
             if not isinstance(op, tix.FloorDivOp):
-                for vector in range(self.vectors.count):
-                    for at in self.at_vector(vector):
-                        at.value(op.results[0])
+                for at in self.every:
+                    at.value(op.results[0])
 
     def store(self, value: SSAValue) -> None:
         """Store a vector of elements in their place, less the lanes that a mask leaves out."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from xdsl.ir import Region, SSAValue
 
 from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Variable
 from tadc.passes.index_sets.sets import index_set
 from tadc.passes.lowering.emit import carrying_loop
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
@@ -58,7 +59,7 @@ class EmitScope:
     before: Mapping[tix.ReductionOp, SSAValue] = field(
         default_factory=dict["tix.ReductionOp", SSAValue]
     )
-    """What these come to in the segments before."""
+    """The totals of these in all segments before."""
     reciprocals: Reciprocals = ()
     fixed: frozenset[SSAValue] = frozenset()
     """The indices of terms to which loops over segments have given values."""
@@ -76,6 +77,13 @@ class EmitScope:
         inner = self.inside(self.at.inside(self.at.index.block))
         count = vector.step // vector.lanes
         return replace(inner, vector=vector, vectors=Vectors(count), points={})
+
+    def placed(self, places: Mapping[Variable, Affine]) -> EmitScope:
+        """The scope of the same block where indices have these places."""
+        points = {column: each.placed(places) for column, each in self.points.items()}
+        assert isinstance(self.at, Jammed)
+        at, own = self.at.placed(places), dict(self.accumulators)
+        return replace(self, at=at, points=points, accumulators=own)
 
     def begin_vectors(self, count: int, mask: SSAValue | None) -> None:
         """Let there be so many vectors here, of which nothing is known yet."""
@@ -119,7 +127,7 @@ class EmitScope:
         return [op for op in self.accumulators if op in found]
 
     def held(self, ops: Sequence[tix.ReductionOp]) -> list[SSAValue]:
-        """What the accumulators of reductions hold, one after the other."""
+        """The values in the accumulators of reductions, one after the other."""
         return [value for op in ops for value in self.accumulators[op]]
 
     def give(self, ops: Sequence[tix.ReductionOp], values: Lanes) -> None:

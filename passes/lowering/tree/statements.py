@@ -185,7 +185,7 @@ def _store(scope: EmitScope, node: Store, vector: int) -> None:
         for reduction, buffer in scope.buffers.items():
             if definition_around(reduction) is op and isinstance(buffer, StoredAccumulators):
                 total = scope.vectors.kept.get((reduction.results[0], vector))
-                at.known[reduction.results[0], None, vector] = buffer.value(at, total)
+                at.know(reduction.results[0], buffer.value(at, total))
         value = at.lanes_of(tix.yielded(op.body))
         if node.is_kept:
             scope.vectors.kept[op.result, vector] = value

@@ -3,5 +3,6 @@
 `passes/scheduling/recipes` make trees, and `passes/lowering/tree` emits their code.
 
 - `nodes`: loops, accumulators and elements, and the ways in which a loop ends
-- `text`: the tree, printed and read
+- `legality`: what may be jammed
+- `text`: the tree, printed
 """

@@ -43,6 +43,8 @@ class Mark(Enum):
     SERIAL = "for"
     PARALLEL = "parallel"
     """In any order, by any thread."""
+    UNROLL = "unroll"
+    """Written out, one after the other: what several of them load is loaded once."""
     JAM = "jam"
     """At the same time: each statement inside runs in all of them before the next one does."""
     VECTOR = "vector"
