@@ -25,6 +25,7 @@ class KnownNumbers(SegmentLowering):
 
     numbers: dict[SSAValue, SSAValue]
     """The only element that some tensors have here."""
+    uses: IndexUses
 
     def _read(self, op: tix.ReadOp) -> SSAValue:
         return self.numbers[op.tensor] if op.tensor in self.numbers else super()._read(op)
@@ -37,6 +38,7 @@ class Jammed(KnownNumbers):
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)
         self.numbers = dict[SSAValue, SSAValue]()
+        self.uses = IndexUses()
         self.others: Sequence[Self] = ()
         """The lowerings of further iterations, which are jammed with this one."""
         self.lazy: dict[Operation, Callable[[Self], None]] = {}
@@ -77,7 +79,7 @@ class Jammed(KnownNumbers):
         Elements are read ahead only where they are there whenever the constraints `known` hold.
         """
         for at in self.every:
-            for op in invariants(body, inside, known, IndexUses(), at.numbers):
+            for op in invariants(body, inside, known, at.uses, at.numbers):
                 if not {*op.results} <= at.scalars.keys():
                     at.operation(op)
 

@@ -20,7 +20,6 @@ from xdsl.ir import Block, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Variable
 from tadc.dialects.tix import elementwise as ew
-from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.sets import index_set
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 from tadc.passes.lowering.lanes.lane_tests import block_limits
@@ -63,7 +62,7 @@ class Points(KnownNumbers, LaneChoices):
         vectors: Vectors,
         reciprocals: Reciprocals = (),
     ):
-        super().__init__(at, op, tile, IndexUses())
+        super().__init__(at, op, tile, at.uses)
         # the vectors at the end of a row come one by one
         self.limits = block_limits(op, replace(tile, columns=tile.lanes))
         self.op = op
