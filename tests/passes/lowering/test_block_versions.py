@@ -64,21 +64,32 @@ def test_versions_change_no_element(
 
 
 @pytest.mark.parametrize("n", [5, 17, 40])
-@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan])
 @pytest.mark.parametrize("source", WINDOWS.values(), ids=WINDOWS)
 def test_terms_that_are_left_out_multiply_no_infinity(
-    source: str, number: float, n: int, monkeypatch: pytest.MonkeyPatch
+    source: str, n: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Blocks add 0 for them, and are computed again where that is no number."""
-    for place in ((0, 0, 0), (1, 1, 1), (2, 1, 2), (1, 2, 0)):
-        x, w = arrays(n, "float32")
-        w[place] = number
-        masked = tadc.compile(source.format(n=n))(x, w)
-        choose_loops_for(AVX2, monkeypatch)
-        found = tadc.compile(source.format(n=n))(x, w)
-        monkeypatch.undo()
-        np.testing.assert_array_equal(found, masked)
+    cases = [
+        (place, with_number(arrays(n, "float32"), place, number))
+        for place in ((0, 0, 0), (1, 1, 1), (2, 1, 2), (1, 2, 0))
+        for number in (np.inf, -np.inf, np.nan)
+    ]
+    f = tadc.compile(source.format(n=n))
+    masked = [f(*given) for _, given in cases]
+    choose_loops_for(AVX2, monkeypatch)
+    f = tadc.compile(source.format(n=n))
+    for (place, given), expected in zip(cases, masked, strict=True):
+        found = f(*given)
+        np.testing.assert_array_equal(found, expected)
         assert np.isfinite(found[(place[0] + 1) % 3]).all()
+
+
+def with_number(
+    given: tuple[np.ndarray, np.ndarray], place: tuple[int, int, int], number: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The arrays, with a number at a place of the second one."""
+    given[1][place] = number
+    return given
 
 
 @pytest.mark.parametrize("n", [17, 40])
