@@ -1,7 +1,9 @@
 """Numbers of jammed iterations: each statement runs in all of them before the next one does.
 
-m[i] = max[j](x[i, j])         jam i by 4: rows i, i + 1, i + 2, i + 3 have four numbers m, which a
-s[i] = sqrt(m[i])              loop over j with vectors of all four gives; then four roots
+    m[i] = max[j](x[i, j])         jam i by 4: rows i, i + 1, i + 2, i + 3 have four numbers m, which
+    s[i] = sqrt(m[i])              a loop over j with vectors of all four gives; then four roots
+
+Numbers that were kept are not read from memory again.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Statements of a tree: accumulators begin, get terms and are combined, elements are stored.
 
-vector j by 32 in 16
-  begin max m.1[j]        two vectors of partial results
-  for j by 32 mask
-    add m.1               a term for each lane
-  combine lanes of m.1    the largest of 32 numbers
-keep m                    a number for each jammed iteration
+    vector j by 32 in 16
+      begin max m.1[j]        two vectors of partial results
+      for j by 32 mask
+        add m.1               a term for each lane
+      combine lanes of m.1    the largest of 32 numbers
+    keep m                    a number for each jammed iteration
+
+Statements of points run for one vector after the other, those about accumulators once for all.
 """
 
 from __future__ import annotations
