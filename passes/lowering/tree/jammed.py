@@ -1,7 +1,7 @@
 """Numbers of jammed iterations: each statement runs in all of them before the next one does.
 
-    m[i] = max[j](x[i, j])         jam i by 4: rows i, i + 1, i + 2, i + 3 have four numbers m, which
-    s[i] = sqrt(m[i])              a loop over j with vectors of all four gives; then four roots
+    m[i] = max[j](x[i, j])       jam i by 4: four rows have a number m each, to which a loop over
+    s[i] = sqrt(m[i])            j with vectors of all four comes; then four roots
 
 Numbers that were kept are not read from memory again.
 """
