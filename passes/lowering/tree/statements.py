@@ -169,12 +169,11 @@ def _add(scope: EmitScope, op: tix.ReductionOp, vector: int) -> None:
             buffer.add(points.at(None, vector), points.at_vector(vector))
         case None:
             found = list(scope.accumulators[op])
-            width = len(found) // len(points.rows)
+            width, is_term = len(found) // len(points.rows), scope.has_lanes_along(op)
             for n, at in enumerate(points.at_vector(vector)):
                 place = n * width + vector
                 after = at.add(found[place], at.lanes_of(tix.yielded(op.body)), op)
                 # what lanes of columns hold that are not there, nobody reads
-                is_term = scope.has_lanes_along(op)
                 found[place] = under_mask(at, after, found[place]) if is_term else after
             scope.accumulators[op] = found
 
