@@ -38,7 +38,7 @@ class Blocking:
     in_bands: bool = False
     """True if a plan by hand asks for bands, whatever the size of the result is."""
     tree: Node | None = None
-    """Loops of its own, whatever else is here: what makes trees by hand gives them."""
+    """The loops as a tree, which go before tiles and streams (docs/new-recipe.md)."""
     extents: Extents = UNKNOWN
     """The numbers of elements and terms, for the sizes that loops are chosen for."""
 

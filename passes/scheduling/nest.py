@@ -121,7 +121,7 @@ class Strips(Rows):
 
 @dataclass(frozen=True)
 class Tree:
-    """Loops that a recipe by hand has made."""
+    """Loops that a tree gives, which no planner has chosen (docs/new-recipe.md)."""
 
     root: Node
 

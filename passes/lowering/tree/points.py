@@ -29,7 +29,8 @@ from tadc.passes.lowering.tree.reciprocals import quotient_of
 from tadc.passes.scheduling.tiles.tile import Tile
 
 Kept = dict[tuple[SSAValue, int], SSAValue]
-"""The elements of tensors that are in registers, for each vector."""
+"""Values in registers, for each vector: elements of tensors, and accumulators in memory that were
+just added to."""
 
 Reciprocals = Sequence[Mapping[SSAValue, SSAValue]]
 """For each jammed iteration the reciprocals of numbers that lanes are divided by."""
@@ -47,7 +48,7 @@ class Vectors:
     """The elements that are in registers since they were loaded, for all definitions."""
 
     def copy(self) -> Vectors:
-        """The same vectors in a block inside."""
+        """Vectors of a block inside, which loads for itself what this one has not loaded."""
         return replace(self, kept=dict(self.kept), loaded=dict(self.loaded))
 
 
@@ -82,7 +83,7 @@ class Points(KnownNumbers, LaneChoices):
         return inner
 
     def placed(self, places: Mapping[Variable, Affine]) -> Self:
-        """The same points where indices have other places: all but loads is computed anew."""
+        """Points at which indices have other places: all but loads is computed anew."""
         inner = self.apart()
         inner.index = self.index.placed(places)
         return inner

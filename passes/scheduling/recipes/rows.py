@@ -79,6 +79,8 @@ def rows(members: Sequence[tix.DefineOp], shared: Rows, sizes: SizeBounds) -> No
 
 @dataclass(frozen=True)
 class _Recipe:
+    """The loops of some definitions, as their plan says, for sizes in these bounds."""
+
     members: Sequence[tix.DefineOp]
     shared: Rows
     sizes: SizeBounds
