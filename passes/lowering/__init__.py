@@ -8,7 +8,6 @@ The packages
 ------------
 - `tree`: trees of loops, whatever recipe has made them
 - `blocks`: register blocks
-- `streams`: rows with borders or quotients, or past the caches
 - `lanes`: values in the lanes of vectors, for all of these
 - `scalars`: values as numbers, for plain loops and what is outside of vectors
 

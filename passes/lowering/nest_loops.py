@@ -1,16 +1,14 @@
 """Loops of a nest: for each kind of them the emitter that has it.
 
-    Plain     emit_tree         Streams   stream_loops      Pairs     pair_loops
-    Strips    emit_tree         ...       stream_blocks     Bands     band_loops
-    Carried   emit_tree         Rows      emit_tree
-    Columns   emit_tree         Blocks    tile_loops
+    Blocks    tile_loops        Pairs     pair_loops
+    Bands     band_loops        others    emit_tree, of the tree that a recipe makes
 
 A stage of bands has loops of its own in each of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -27,8 +25,6 @@ from tadc.passes.lowering.scalars.body_lowering import BodyLowering, Strides
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 from tadc.passes.lowering.scalars.lane_sums import LaneLowering
 from tadc.passes.lowering.scalars.segments import SegmentLowering
-from tadc.passes.lowering.streams.stream_blocks import stream_blocks
-from tadc.passes.lowering.streams.stream_loops import streamed
 from tadc.passes.lowering.tree.emit_tree import emit_tree
 from tadc.passes.lowering.tree.jammed import Jammed
 from tadc.passes.scheduling.bands.band_stages import Bands, Stage
@@ -50,7 +46,11 @@ from tadc.passes.scheduling.recipes.column_scans import column_scan
 from tadc.passes.scheduling.recipes.elementwise import elementwise
 from tadc.passes.scheduling.recipes.recurrence import recurrence
 from tadc.passes.scheduling.recipes.rows import rows
+from tadc.passes.scheduling.recipes.stream_blocks import stream_blocks
+from tadc.passes.scheduling.recipes.streams import streams
 from tadc.passes.scheduling.recipes.strips import strips
+from tadc.passes.scheduling.streams.stream_phases import Phase
+from tadc.passes.scheduling.streams.stream_rows import StreamRow, stream_rows
 
 L = TypeVar("L", bound=BodyLowering)
 
@@ -77,6 +77,15 @@ class Around:
             return self._made(SegmentLowering)
         return self._made(partial(LaneLowering, versions=versions))
 
+    def of_parts(self, rows: Sequence[StreamRow]) -> Around:
+        """The same block for the parts of rows, which are in the place of these."""
+        buffers, strides = dict(self.buffers), dict(self.strides)
+        for row in rows:
+            for part in row.parts:
+                buffers[part.result] = buffers[row.op.result]
+                strides[part.result, part.shape] = strides[row.op.result, row.op.shape]
+        return replace(self, buffers=buffers, strides=strides)
+
     def _made(self, lowering: Callable[..., L]) -> L:
         own = self.index, self.type, self.buffers, self.strides
         return lowering(*own, as_written=self.as_written, strided=self.strided)
@@ -91,9 +100,11 @@ def loops_of(around: Around, nest: Nest) -> ParallelOp:
         case Blocks():
             return tiled(elements, nest, store_element)
         case StreamBlocks(tile):
-            return stream_blocks(elements, members[0], tile)
-        case Streams(streams):
-            return streamed(elements, streams)
+            border = Phase.of(members[0], 0, around.as_written)
+            return emit_tree(around.rows(), stream_blocks(border, tile))
+        case Streams(found):
+            with stream_rows(found, around.as_written) as shared:
+                return emit_tree(around.of_parts(shared).rows(), streams(shared))
         case Strips():
             return emit_tree(around.rows(), strips(members, loops))
         case Rows():

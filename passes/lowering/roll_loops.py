@@ -9,7 +9,7 @@
           the same, under masks
     if there are fewer rows, or a condition on rows may fail: row by row, likewise
 
-All places compute an element by the same operations (`stream_lanes`), so that bits depend on none
+All places compute an element by the same operations (`border_lanes`), so that bits depend on none
 of this.
 """
 
@@ -34,9 +34,9 @@ from tadc.passes.lowering.emit import (
     loop,
     quotient_up,
 )
+from tadc.passes.lowering.lanes.border_lanes import BorderLowering, not_fused
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
-from tadc.passes.lowering.streams.stream_lanes import BorderLowering, not_fused
 from tadc.passes.lowering.tails import lanes_before, store_under_mask
 from tadc.passes.scheduling.bands.band_stages import Bands, Roll
 from tadc.passes.scheduling.bands.rolls import tile_of

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import groupby
 
 from xdsl.ir import SSAValue
@@ -22,16 +23,17 @@ from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
 from tadc.dialects.tix import Affine
 from tadc.passes.index_sets.sets import index_set
-from tadc.passes.lowering.emit import either, when
+from tadc.passes.lowering.emit import either, quotient_up, when
 from tadc.passes.lowering.parallel import parallel, piece_of
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.tree import loops
+from tadc.passes.lowering.tree.borders import aligned_parts, bordered
 from tadc.passes.lowering.tree.buffers import ResultAccumulators, StoredAccumulators
+from tadc.passes.lowering.tree.intervals import Interval, size_of
 from tadc.passes.lowering.tree.jammed import Jammed
 from tadc.passes.lowering.tree.reciprocals import are_safe, divisors, reciprocal
 from tadc.passes.lowering.tree.scope import EmitScope
 from tadc.passes.lowering.tree.statements import AtPoints, emit_at_points, emit_statement
-from tadc.passes.lowering.tree.vector_loops import Interval
 from tadc.passes.scheduling.tree.legality import require_legal
 from tadc.passes.scheduling.tree.nodes import (
     Add,
@@ -42,6 +44,7 @@ from tadc.passes.scheduling.tree.nodes import (
     Carry,
     For,
     If,
+    Interleave,
     Lazy,
     Mark,
     Node,
@@ -70,7 +73,7 @@ def emit_tree(outer: BodyLowering, tree: Node) -> ParallelOp:
                 scope.fix(node.axis.indices, number)
             else:
                 width = at.index.constant(node.step)
-                low, high = piece_of(at, number, width, at.index.form(_size(node.axis)))
+                low, high = piece_of(at, number, width, size_of(at, node.axis))
                 scope.parts = {**scope.parts, node.axis: Interval(low, high, step=node.step)}
         emit(scope, tree)
 
@@ -79,13 +82,10 @@ def emit_tree(outer: BodyLowering, tree: Node) -> ParallelOp:
 
 def _iterations(at: BodyLowering, node: For) -> SSAValue:
     """The iterations of a parallel loop."""
-    return at.index.floordiv(_size(node.axis) + (node.step - 1), node.step)
-
-
-def _size(axis: Axis) -> Affine:
-    """The number of values of an axis of results."""
-    assert isinstance(axis.range, Affine), "loops over terms have bounds"
-    return axis.range
+    axis, step = node.axis, node.step
+    if axis.divisor == 1 and isinstance(axis.range, Affine):
+        return at.index.floordiv(axis.range + (step - 1), step)
+    return quotient_up(at, size_of(at, axis), at.index.constant(step))
 
 
 def emit(scope: EmitScope, node: Node) -> None:
@@ -94,9 +94,8 @@ def emit(scope: EmitScope, node: Node) -> None:
         case Seq(parts):
             for are_at_points, nodes in groupby(parts, lambda part: isinstance(part, AtPoints)):
                 _emit_all(scope, nodes, are_at_points)
-        case If(tests, body):
-            then = scope.at.index.holds([tests])
-            when(scope.at, then, lambda at: emit(scope.inside(at), body))
+        case If():
+            _if(scope, node)
         case Lazy(op, body):
             assert isinstance(scope.at, Jammed)
             for at in scope.at.every:
@@ -111,10 +110,23 @@ def emit(scope: EmitScope, node: Node) -> None:
             emit(replace(scope, buffers={**scope.buffers, of: made}), body)
         case For():
             _loop(scope, node)
-        case Add() | Carry() | Store():
+        case Add() | Carry() | Store() | Interleave():
             emit_at_points(scope, [node])
         case _:
             emit_statement(scope, node)
+
+
+def _if(scope: EmitScope, node: If) -> None:
+    """A branch, of two sides or one."""
+
+    def side(of: Node, at: BodyLowering) -> None:
+        emit(scope.inside(at), of)
+
+    test, then = scope.test(node.tests), partial(side, node.body)
+    if node.otherwise is None:
+        when(scope.at, test, then)
+    else:
+        either(scope.at, test, then, partial(side, node.otherwise))
 
 
 def _emit_all(scope: EmitScope, nodes: Iterator[Node], are_at_points: bool) -> None:
@@ -138,6 +150,12 @@ def _loop(scope: EmitScope, node: For) -> None:
             loops.vectors(scope, node, fill)
         case For(tail=Tail.MASK):
             loops.masked(scope, node, fill)
+        case For(tail=Tail.SHIFT | Tail.BORDER | Tail.ALIGN) if node.phases:
+            bordered(scope, node, fill)
+        case For(tail=Tail.ALIGN):
+            aligned_parts(scope, node, fill)
+        case For(tail=Tail.EXACT) if scope.vector is not None:
+            loops.whole(scope, node, fill)
         case For(tail=Tail.PEEL | Tail.EXACT):
             loops.jammed(scope, node, fill)
         case For(axis=Axis(range=Ahead(scan))):

@@ -14,14 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import reduce
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
-from tadc.passes.analysis.size_bounds import ANY_SIZE
 from tadc.passes.lowering.accumulators import CarriedTotals
 from tadc.passes.lowering.emit import (
     carrying_loop,
@@ -34,17 +31,18 @@ from tadc.passes.lowering.emit import (
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import Segments
 from tadc.passes.lowering.tails import end_of_whole
+from tadc.passes.lowering.tree.intervals import Interval, holds
 from tadc.passes.lowering.tree.jammed import Jammed
 from tadc.passes.lowering.tree.lane_scans import joined, sum_before, terms_ahead
+from tadc.passes.lowering.tree.points import Guards
 from tadc.passes.lowering.tree.scope import EmitScope
-from tadc.passes.lowering.tree.vector_loops import Interval, Lanes, VectorLoop
+from tadc.passes.lowering.tree.vector_loops import Lanes, VectorLoop
 from tadc.passes.lowering.trees import missing
 from tadc.passes.rewriting.cloner import free_values
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.scans import Scan
-from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS, constant_range, constraints_of
+from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS, constant_range
 from tadc.passes.scheduling.tree.nodes import (
-    AtMost,
     Axis,
     Carry,
     Combine,
@@ -58,32 +56,13 @@ from tadc.passes.scheduling.tree.nodes import (
 FillScope = Callable[[EmitScope], None]
 
 
-def interval_of(scope: EmitScope, axis: Axis) -> Interval:
-    """The values of an axis: the part of its range that a loop around leaves, or all."""
-    if axis in scope.parts:
-        return scope.parts[axis]
-    at = scope.at
-    if isinstance(axis.range, Affine):
-        zero, size = at.index.constant(0), at.index.form(axis.range)
-        return Interval(zero, size, at.index.sizes.of(axis.range))
-    assert isinstance(axis.range, tix.ReductionOp)
-    op = axis.range
-    index = axis.index_in(op.indices)
-    assert index is not None
-    own = [v for v in op.indices[op.indices.index(index) :] if v not in scope.fixed]
-    low, high = at.bounds(op, own)
-    is_part = index in at.ranges
-    length = ANY_SIZE if is_part else at.index.sizes.lengths(index, constraints_of(op, own))
-    return Interval(low, high, length)
-
-
 # --- loops over results ---------------------------------------------------------------------------
 
 
 def serial(scope: EmitScope, node: For, fill: FillScope) -> None:
     """A loop over an index, or over parts of its range."""
     at, step = scope.at, scope.at.index.constant(node.step)
-    span = interval_of(scope, node.axis)
+    span = scope.interval(node.axis)
     last = span.high if node.step == 1 else rounded_up(at, span.high, step)
 
     def one(inner: EmitScope, n: SSAValue) -> None:
@@ -115,7 +94,7 @@ def jammed(scope: EmitScope, node: For, fill: FillScope) -> None:
     """A loop over iterations, as many jammed as its step is, and one by one the rest."""
     at, width, indices = scope.at, node.step, node.axis.indices
     assert isinstance(at, Jammed)
-    span = interval_of(scope, node.axis)
+    span = scope.interval(node.axis)
 
     def several(inner: EmitScope, k: SSAValue) -> None:
         assert isinstance(inner.at, Jammed)
@@ -132,17 +111,11 @@ def jammed(scope: EmitScope, node: For, fill: FillScope) -> None:
         if node.tail is not Tail.EXACT:
             end = end_of_whole(at, span.low, end, at.index.constant(width))
         if node.limit is not None:
-            end = select(at, _holds(at, node.limit), end, span.low)
+            end = select(at, holds(at, node.limit), end, span.low)
         scope.loop(Interval(span.low, end), at.index.constant(width), node, several)
     if width == 1 or end is not span.high:
         first = span.low if width == 1 else end
         scope.loop(Interval(first, span.high), at.index.constant(1), node, one)
-
-
-def _holds(at: BodyLowering, limit: AtMost) -> SSAValue:
-    length = reduce(at.index.mul, map(at.index.form, limit.sizes))
-    most = at.index.constant(limit.number)
-    return at.index.once(("short", length), lambda: arith.CmpiOp(length, most, "sle"))
 
 
 # --- loops over terms -----------------------------------------------------------------------------
@@ -196,7 +169,7 @@ def _over_terms(scope: EmitScope, node: For, fill: FillScope) -> None:
         inner.fix(node.axis.indices, k)
         fill(inner)
 
-    scope.loop(interval_of(scope, node.axis), scope.at.index.constant(1), node, one)
+    scope.loop(scope.interval(node.axis), scope.at.index.constant(1), node, one)
 
 
 def _numbers(axis: Axis) -> range:
@@ -226,6 +199,16 @@ def terms_before(scope: EmitScope, scan: Scan, fill: FillScope) -> None:
 # --- vectors --------------------------------------------------------------------------------------
 
 
+def whole(scope: EmitScope, node: For, fill: FillScope) -> None:
+    """All vectors of a step, which the range has."""
+    span, lanes = scope.interval(node.axis), scope.vector.lanes if scope.vector else 1
+    inner = scope.inside(scope.at.inside(scope.at.index.block))
+    inner.begin_vectors(node.step // lanes, None)
+    inner.guards = Guards(node.phases)
+    inner.fix(node.axis.indices, span.low)
+    fill(inner)
+
+
 def masked(scope: EmitScope, node: For, fill: FillScope) -> None:
     """A loop over vectors, in whole steps, then under masks."""
     vector = scope.vector
@@ -233,7 +216,7 @@ def masked(scope: EmitScope, node: For, fill: FillScope) -> None:
     ahead = scope.inside(scope.at.inside(scope.at.index.block))
     ahead.hoist(node, _indices_in(node))
     ops = ahead.added_to(node)
-    span, lanes, hint = interval_of(ahead, node.axis), vector.lanes, node.axis.indices[0].name_hint
+    span, lanes, hint = ahead.interval(node.axis), vector.lanes, node.axis.indices[0].name_hint
 
     def some(
         at: BodyLowering, k: SSAValue, count: int, mask: SSAValue | None, carried: Lanes
@@ -262,8 +245,11 @@ def vectors(scope: EmitScope, node: For, fill: FillScope) -> None:
 
 
 def _ahead(scope: EmitScope, node: For) -> EmitScope:
-    """The scope of vectors, with what is the same for all of them."""
+    """The scope of vectors, with what is the same for all of them; of vectors with borders, some of
+    that stays in registers along a row."""
     inner = scope.along(node)
+    if any(isinstance(n, For) and n.phases for n in nodes_in(node)):
+        return inner
     inner.hoist(node, _indices_in(node))
     return inner
 
@@ -329,7 +315,7 @@ def _dots_in_segments(
 def _scans(scope: EmitScope, node: For, scans: Sequence[Scan], fill: FillScope) -> None:
     """Scans along lanes: in segments, where these may be several and have sums."""
     ahead = replace(_ahead(scope, node), scans={scan.op: scan for scan in scans})
-    span = interval_of(ahead, node.axis)
+    span = ahead.interval(node.axis)
     sums = any(isinstance(scan.op, tix.SumOp) for scan in scans)
     if not sums or span.length[1] <= SEGMENT_TERMS:
         return fill(ahead)

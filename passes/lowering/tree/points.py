@@ -13,8 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 from typing import Self
 
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Block, SSAValue
 
 from tadc.dialects import tix
@@ -23,10 +26,10 @@ from tadc.dialects.tix import elementwise as ew
 from tadc.passes.index_sets.sets import index_set
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 from tadc.passes.lowering.lanes.lane_tests import block_limits
-from tadc.passes.lowering.tails import store_under_mask
 from tadc.passes.lowering.tree.jammed import Jammed, KnownNumbers, invariants
 from tadc.passes.lowering.tree.reciprocals import quotient_of
-from tadc.passes.scheduling.tiles.tile import Tile
+from tadc.passes.scheduling.streams.stream_phases import Phase
+from tadc.passes.scheduling.tiles.tile import Neighbour, Tile
 
 Kept = dict[tuple[SSAValue, int], SSAValue]
 """Values in registers, for each vector: elements of tensors, and accumulators in memory that were
@@ -52,8 +55,20 @@ class Vectors:
         return replace(self, kept=dict(self.kept), loaded=dict(self.loaded))
 
 
+@dataclass(frozen=True)
+class Guards:
+    """The sides that the choices of definitions take in a block of code."""
+
+    phases: Sequence[Phase] = ()
+    kind: type[Points] | None = None
+    """The lowering of their vectors."""
+
+
 class Points(KnownNumbers, LaneChoices):
     """Emits what the statements of a definition compute, at all points."""
+
+    taken: Mapping[SSAValue, Sequence[Neighbour]] = MappingProxyType({})
+    """Values that are taken from other points."""
 
     def __init__(
         self,
@@ -114,14 +129,34 @@ class Points(KnownNumbers, LaneChoices):
                 for at in self.every:
                     at.value(op.results[0])
 
-    def store(self, value: SSAValue) -> None:
-        """Store a vector of elements in their place, less the lanes that a mask leaves out."""
-        store_under_mask(self, value, self.buffers[self.op.result], self.place)
+    def follow(self, phase: Phase) -> None:
+        """Let choices take the sides that they take where none of them changes sides."""
+        self.sides = phase.inside.sides
+
+    def store(self, value: SSAValue, is_streaming: bool = False) -> None:
+        """Store a vector of elements in their place, less the lanes that a mask leaves out; whole
+        ones past the caches."""
+        self.store_from(Affine.of(self.op.indices[-1]), value, self.mask, is_streaming)
+
+    def store_from(
+        self, column: Affine, value: SSAValue, mask: SSAValue | None, is_streaming: bool = False
+    ) -> None:
+        """Store a vector of the elements from a column on."""
+        target, place = self.buffers[self.op.result], self.place_of(column)
+        if mask is not None:
+            self.insert(vector.MaskedStoreOp(target, [place], mask, value))
+        else:
+            flag = BoolAttr.from_bool(True) if is_streaming else None
+            self.insert(vector.StoreOp(value, target, [place], flag))
 
     @property
     def place(self) -> SSAValue:
         """The place of the first lane in the result."""
-        forms = [Affine.of(v) for v in self.op.indices]
+        return self.place_of(Affine.of(self.op.indices[-1]))
+
+    def place_of(self, column: Affine) -> SSAValue:
+        """The place of a column in the result."""
+        forms = [*map(Affine.of, self.op.indices[:-1]), column]
         return self.index.linear(forms, self.strides[self.op.result, self.op.shape])
 
     # --- values ---
@@ -142,7 +177,24 @@ class Points(KnownNumbers, LaneChoices):
             return self.scalars[value] if value in self.scalars else super()._emitted(value)
         if isinstance(op, tix.ReadOp) and (op.tensor, self.vector) in self.vectors.kept:
             return self.vectors.kept[op.tensor, self.vector]
+        if (shared := self._elsewhere(value)) is not None:
+            return shared
         return self._quotient(op) if isinstance(op, ew.DivOp) else super()._emitted(value)
+
+    def _elsewhere(self, value: SSAValue) -> SSAValue | None:
+        """A value at this point that another one has; None if there is none."""
+        for same in self.taken.get(value, ()):
+            row = None if self.row is None else self.row + same.rows
+            if row is not None and not 0 <= row < self.tile.rows:
+                continue
+            if same.columns == 0:
+                return self.at(row, self.vector).value(same.value)
+            first = (self.vector or 0) + same.columns // self.lanes
+            if 0 <= first < self.vectors.count - 1:
+                a, b = (self.at(row, n).lanes_of(same.value) for n in (first, first + 1))
+                begin = same.columns % self.lanes
+                return self.shuffled(a, b, range(begin, begin + self.lanes))
+        return None
 
     def _quotient(self, op: ew.DivOp) -> SSAValue:
         known: Mapping[SSAValue, SSAValue] = {}

@@ -8,21 +8,26 @@ from dataclasses import dataclass, field, replace
 from xdsl.ir import Region, SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Affine, Variable
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.analysis.size_bounds import ANY_SIZE
 from tadc.passes.index_sets.sets import index_set
-from tadc.passes.lowering.emit import carrying_loop
+from tadc.passes.lowering.emit import all_of, carrying_loop
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.tree.buffers import Accumulators, ResultAccumulators
+from tadc.passes.lowering.tree.cache_tests import exceeds
+from tadc.passes.lowering.tree.intervals import Interval, size_of
 from tadc.passes.lowering.tree.jammed import Jammed
-from tadc.passes.lowering.tree.points import Points, Reciprocals, Vectors
-from tadc.passes.lowering.tree.vector_loops import Interval, Lanes
+from tadc.passes.lowering.tree.points import Guards, Points, Reciprocals, Vectors
+from tadc.passes.lowering.tree.vector_loops import Lanes
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.scans import Scan
+from tadc.passes.scheduling.tiles.sum_lengths import constraints_of
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tree.nodes import (
     Add,
     Axis,
     Carry,
+    Exceeds,
     For,
     Node,
     Store,
@@ -61,6 +66,8 @@ class EmitScope:
     )
     """The totals of these in all segments before."""
     reciprocals: Reciprocals = ()
+    guards: Guards = field(default_factory=Guards)
+    """The sides that choices take here."""
     fixed: frozenset[SSAValue] = frozenset()
     """The indices of terms to which loops over segments have given values."""
 
@@ -119,6 +126,34 @@ class EmitScope:
         found = carrying_loop(self.at, span.low, span.high, step, hint, start, one)
         self.give(ops, found)
 
+    def interval(self, axis: Axis) -> Interval:
+        """The values of an axis: the part of its range that a loop around leaves, or all."""
+        if axis in self.parts:
+            return self.parts[axis]
+        at = self.at
+        if isinstance(axis.range, Affine):
+            zero, size = at.index.constant(0), size_of(at, axis)
+            return Interval(zero, size, at.index.sizes.of(axis.range))
+        assert isinstance(axis.range, tix.ReductionOp)
+        op = axis.range
+        index = axis.index_in(op.indices)
+        assert index is not None
+        own = [v for v in op.indices[op.indices.index(index) :] if v not in self.fixed]
+        low, high = at.bounds(op, own)
+        is_part = index in at.ranges
+        length = ANY_SIZE if is_part else at.index.sizes.lengths(index, constraints_of(op, own))
+        return Interval(low, high, length)
+
+    def test(self, tests: Sequence[Constraint | Exceeds]) -> SSAValue:
+        """A conjunction, as a bit; an index without a value is the first one of its part."""
+        at = self.at.inside(self.at.index.block)
+        for axis, part in self.parts.items():
+            for index in axis.indices:
+                at.index.values.setdefault(index, part.low)
+        constraints = [test for test in tests if isinstance(test, Constraint)]
+        sizes = [exceeds(at.index, test) for test in tests if isinstance(test, Exceeds)]
+        return all_of(at, [*sizes, *([at.index.holds([constraints])] if constraints else [])])
+
     # --- accumulators ---
 
     def added_to(self, node: Node) -> list[tix.ReductionOp]:
@@ -149,7 +184,11 @@ class EmitScope:
             if height > 1 and self.jam:
                 row = self.jam.axis.index_in(indices)
             tile = Tile(row, column, height, self.vector.step, self.vector.lanes)
-            self.points[column] = Points(self.at, op, tile, self.vectors, self.reciprocals)
+            made = (self.guards.kind or Points)(self.at, op, tile, self.vectors, self.reciprocals)
+            for phase in self.guards.phases:
+                if phase.op is op:
+                    made.follow(phase)
+            self.points[column] = made
         return self.points[column]
 
     def points_of_reduction(self, op: tix.ReductionOp) -> Points:

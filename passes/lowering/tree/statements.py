@@ -21,18 +21,27 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.passes.lowering.emit import store_element, store_value
-from tadc.passes.lowering.tails import under_mask
+from tadc.passes.lowering.tails import lanes_before, under_mask
 from tadc.passes.lowering.tree.buffers import ResultAccumulators, StoredAccumulators
 from tadc.passes.lowering.tree.jammed import Jammed
 from tadc.passes.lowering.tree.lane_scans import next_total, terms_ahead
+from tadc.passes.lowering.tree.points import Points
 from tadc.passes.lowering.tree.recurrences import next_element
 from tadc.passes.lowering.tree.scope import EmitScope
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.recurrences import Recurrence
 from tadc.passes.scheduling.scans import Scan
-from tadc.passes.scheduling.tree.nodes import Add, Begin, Carry, Combine, Join, Store
+from tadc.passes.scheduling.tree.nodes import (
+    Add,
+    Begin,
+    Carry,
+    Combine,
+    Interleave,
+    Join,
+    Store,
+)
 
-AtPoints = Add | Carry | Store
+AtPoints = Add | Carry | Store | Interleave
 """Statements of each point: where several follow each other, one vector has all of them before the
 next one, so that what they have in common stays in registers."""
 
@@ -157,6 +166,8 @@ def _emit_vector(scope: EmitScope, node: AtPoints, vector: int) -> None:
             raise AssertionError("recurrences have no lanes")
         case Store(op):
             _store(scope, node, vector)
+        case Interleave(ops):
+            _interleave(scope, ops, vector)
 
 
 def _add(scope: EmitScope, op: tix.ReductionOp, vector: int) -> None:
@@ -187,8 +198,30 @@ def _store(scope: EmitScope, node: Store, vector: int) -> None:
             if definition_around(reduction) is op and isinstance(buffer, StoredAccumulators):
                 total = scope.vectors.kept.get((reduction.results[0], vector))
                 at.know(reduction.results[0], buffer.value(at, total))
+        at.taken = node.taken
         value = at.lanes_of(tix.yielded(op.body))
         if node.is_kept:
             scope.vectors.kept[op.result, vector] = value
         if node.is_stored:
-            at.store(value)
+            at.store(value, node.is_streaming)
+
+
+def _interleave(scope: EmitScope, ops: Sequence[tix.DefineOp], vector: int) -> None:
+    """Store a vector of each phase of a row, their elements in turns."""
+    points = [scope.points_of(op, op.indices).at(None, vector) for op in ops]
+    first, count = points[0], len(ops)
+    values = [at.lanes_of(tix.yielded(op.body)) for op, at in zip(ops, points, strict=True)]
+    *_, column = ops[0].indices
+    for n, value in enumerate(_interleaved(first, values)):
+        place = Affine.of(column) * count + n * first.lanes
+        mask = None
+        if first.mask is not None:
+            mask = lanes_before(first, first.index.form(ops[0].shape[-1]), first.index.form(place))
+        first.store_from(place, value, mask)
+
+
+def _interleaved(at: Points, vectors: Sequence[SSAValue]) -> list[SSAValue]:
+    """The elements of several vectors in turns, as so many vectors."""
+    count, width = len(vectors), at.lanes
+    turns = [(place % count, place // count) for place in range(count * width)]
+    return [at.picked(vectors, turns[n : n + width]) for n in range(0, count * width, width)]

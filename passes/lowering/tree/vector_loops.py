@@ -17,10 +17,10 @@ from math import ceil
 
 from xdsl.ir import SSAValue
 
-from tadc.passes.analysis.size_bounds import ANY_SIZE, Bounds
 from tadc.passes.lowering.emit import carrying_loop, mirrored, rounded_up
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.tails import end_of_whole, first_lanes
+from tadc.passes.lowering.tree.intervals import Interval
 
 Lanes = Sequence[SSAValue]
 """Vectors of partial results."""
@@ -30,20 +30,6 @@ EmitVectors = Callable[[BodyLowering, SSAValue, int, SSAValue | None, Lanes], La
 
 MOST_VECTORS_IN_LINE = 4
 """Vectors of the longest spans without loops."""
-
-
-@dataclass(frozen=True)
-class Interval:
-    """A part of a range."""
-
-    low: SSAValue
-    """The first value."""
-    high: SSAValue
-    """The value behind the last one."""
-    length: Bounds = ANY_SIZE
-    """The bounds of the number of values."""
-    step: int = 0
-    """The number of values of each part but the last one, which may have fewer; 0: of none."""
 
 
 @dataclass(frozen=True)

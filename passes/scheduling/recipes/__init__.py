@@ -4,5 +4,7 @@
 - `elementwise`: a parallel loop for each index
 - `recurrence`: a loop that carries totals from element to element
 - `rows`: definitions that share rows
+- `stream_blocks`: rows of a stream that share what they read and compute
+- `streams`: rows in vectors with borders, past the caches where they are large
 - `strips`: definitions that share strips of columns
 """

@@ -1,6 +1,5 @@
 """Neighbours that share loops: definitions computed row by row, or strip by strip.
 
-- `neighbours`: values that elements share with their neighbours
 - `rows`: which neighbours are computed row by row
 - `strips`: which neighbours are computed strip by strip, in strips of columns
 - `jammed_rows`: how many rows are computed at the same time

@@ -13,23 +13,26 @@ choice by residues (`split-residues` puts its parts together by one) is made onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence, Set
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
 
-from xdsl.ir import Operation, Region, SSAValue
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.quick import INDEX, block_with
-from tadc.dialects.tix import Affine
+from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.index_sets.context import stays_inside
+from tadc.passes.index_sets.sets import quotient_constraints, quotients_of, within
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
-from tadc.passes.rewriting.programs import view_of
+from tadc.passes.rewriting.programs import forms_of, view_of
 from tadc.passes.scheduling.streams.inside import Inside, Range, inside_of, ranges_of
 from tadc.passes.scheduling.streams.stream_guards import guards_of
+from tadc.passes.scheduling.tiles.tile_analysis import points_of
 
 MOST_PHASES = 4
 """The vectors of an iteration: as many as may be interleaved in a few instructions."""
@@ -49,6 +52,8 @@ class Phase:
     """The operations that must round identically wherever they are computed."""
     columns: Range | None = None
     """The range of the last index, where it is none of a whole row."""
+    program: Operation | None = None
+    """The program of the definition, or of the one that it has some elements of."""
 
     @property
     def column(self) -> SSAValue:
@@ -62,16 +67,40 @@ class Phase:
             ranges[self.column] = self.columns
         return inside_of(self.op, {*self.guards}, ranges)
 
+    def splats(self) -> Iterator[tuple[tix.ReadOp, Mapping[Variable, Affine]]]:
+        """The reads that are the same for all columns, and inside of their tensors in any case.
+
+        Those in short reductions come with the indices of each term.
+        """
+        assert isinstance(self.program, tix.ProgramOp)
+        pairs = [(Affine.of(v), n) for v, n in zip(self.op.indices, self.op.shape, strict=True)]
+        inside = (form for o in self.op.body.walk() for form in forms_of(o))
+        quotients = (c for q in quotients_of(inside) for c in quotient_constraints(q))
+        known = [*within(pairs, self.program), *quotients]
+
+        def found(block: Block, around: Sequence[Constraint]) -> list[tix.ReadOp]:
+            reads = (o for o in block.ops if isinstance(o, tix.ReadOp))
+            apart = (r for r in reads if self.column not in self.uses.of_operation(r))
+            return [r for r in apart if stays_inside(r, [*known, *around])]
+
+        body = self.op.body.block
+        yield from ((read, {}) for read in found(body, ()))
+        for inner in (o for o in body.ops if isinstance(o, tix.ReductionOp)):
+            reads = found(inner.body.block, inner.constraints)
+            yield from ((read, places) for places in points_of(inner) for read in reads)
+
     @staticmethod
     def of(
         op: tix.DefineOp,
         residue: int,
         as_written: Set[Operation],
         columns: Range | None = None,
+        program: Operation | None = None,
     ) -> Phase:
         """A definition as a phase."""
         uses = IndexUses()
-        return Phase(op, residue, uses, guards_of(op, uses), as_written, columns)
+        guards = guards_of(op, uses)
+        return Phase(op, residue, uses, guards, as_written, columns, program or op.parent_op())
 
 
 def modulus_of(op: tix.DefineOp) -> int:
@@ -140,4 +169,4 @@ def made_phase(
     block.add_op(tix.YieldOp(inner.copy_body(op.body)))
     made = tix.DefineOp(op.label.data, op.type, Region(block), view_of(op.result))
     made.location = op.location
-    return Phase.of(made, residue, cloner.found, columns)
+    return Phase.of(made, residue, cloner.found, columns, op.parent_op())

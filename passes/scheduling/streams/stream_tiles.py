@@ -7,7 +7,7 @@
 
 Vectors of neighbours begin anywhere in the lines of memory, and most lie in two of them: streams of
 such windows wait for loads. Others compute what their neighbours have, too (`neighbours`). In
-blocks of several rows (`stream_blocks`) both are there once.
+blocks of several rows (`passes/scheduling/recipes/stream_blocks.py`) both are there once.
 
 All conditions on indices hold in most blocks; those at borders are left to the stream.
 """
@@ -25,9 +25,9 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.analysis.costs import FREE, weight
 from tadc.passes.rewriting.programs import reductions_around
-from tadc.passes.scheduling.rows.neighbours import neighbours_of
 from tadc.passes.scheduling.scans import is_scanned
 from tadc.passes.scheduling.streams.inside import Inside, inside_of, ranges_of
+from tadc.passes.scheduling.streams.neighbours import neighbours_of
 from tadc.passes.scheduling.streams.stream_guards import for_all_terms
 from tadc.passes.scheduling.streams.streams import has_long_rows, is_large, possible_stream
 from tadc.passes.scheduling.tiles.sum_lengths import is_short, term_count

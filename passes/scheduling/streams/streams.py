@@ -21,7 +21,7 @@ So stencils have no conditions but at their borders. All places compute the same
 vectors: the bits do not depend on the address. Sizes that are known at run time only decide there
 whether stores bypass the caches: from the size of the machine's largest one on
 (`loops.shared_cache`). In calls that caches hold, rows begin and end with a whole vector
-(`passes/lowering/streams/stream_rows.py`).
+(`passes/lowering/tree/borders.py`).
 
 A window is a short sum of neighbours, some of whose terms are not there at borders:
 

@@ -25,8 +25,8 @@ Trees are immutable, and know nothing of how code is emitted: `passes/scheduling
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum
 
 from xdsl.ir import SSAValue
@@ -35,6 +35,9 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.scheduling.recurrences import Recurrence
 from tadc.passes.scheduling.scans import Scan
+from tadc.passes.scheduling.streams.stream_phases import Phase
+from tadc.passes.scheduling.streams.streams import Shape
+from tadc.passes.scheduling.tiles.tile import Neighbour
 
 
 class Mark(Enum):
@@ -62,6 +65,15 @@ class Tail(Enum):
     """Whole steps first, which are jammed, then one value at a time."""
     EXACT = "exact"
     """Nothing is left: all steps are whole."""
+    SHIFT = "shift"
+    """The last step begins earlier, and computes elements again; a range without room for a step
+    has its lanes under a mask."""
+    BORDER = "border"
+    """Vectors in which no choice changes sides are whole; others leave out the lanes behind the
+    end, and choose lane by lane."""
+    ALIGN = "align"
+    """The same with vectors that begin where lines of memory do: also the first one may have lanes
+    outside of the range. Parts of a range end where lines do."""
 
 
 class Storage(Enum):
@@ -87,6 +99,13 @@ class AtMost:
     number: int
 
 
+@dataclass(frozen=True, eq=False)
+class Exceeds:
+    """A test that these tensors have more bytes than the largest cache of the machine."""
+
+    shapes: Sequence[Shape]
+
+
 Range = Affine | tix.ReductionOp | Ahead
 """The values of an index: for one of results their number, from 0 on; for one of terms the
 reduction, whose constraints bound it."""
@@ -98,6 +117,8 @@ class Axis:
 
     indices: Sequence[SSAValue]
     range: Range
+    divisor: int = 1
+    """The number by which the size in a range is divided, rounded up: the residues of the index."""
 
     def index_in(self, own: Sequence[SSAValue]) -> SSAValue | None:
         """The one among these indices that the loop gives values; None where it is none of them."""
@@ -119,6 +140,14 @@ class For:
     """True if the last value of the range comes first."""
     limit: AtMost | None = None
     """A test without which nothing is jammed."""
+    undivided: AtMost | None = None
+    """A test with which all values are one part."""
+    first: int = 0
+    """The first value, where a loop runs over a segment of the range."""
+    end: int | None = None
+    """The value behind the last one of a segment; None: the end of the range."""
+    phases: Sequence[Phase] = ()
+    """The definitions in a loop over vectors whose choices change sides along it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,10 +159,14 @@ class Seq:
 
 @dataclass(frozen=True, eq=False)
 class If:
-    """A node that runs where tests hold."""
+    """A node that runs where tests hold, and another one elsewhere.
 
-    tests: Sequence[Constraint]
+    An index that has no value yet is the first one of the part that a loop around leaves.
+    """
+
+    tests: Sequence[Constraint | Exceeds]
     body: Node
+    otherwise: Node | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,9 +248,22 @@ class Store:
     """True if they are stored in the memory of its tensor."""
     is_kept: bool = False
     """True if they are kept in registers, where later statements of the same points read them."""
+    is_streaming: bool = False
+    """True if whole vectors bypass the caches."""
+    taken: Mapping[SSAValue, Sequence[Neighbour]] = field(
+        default_factory=dict["SSAValue", "Sequence[Neighbour]"]
+    )
+    """Values of the body that are taken from other points, which have them, too."""
 
 
-Statement = Begin | Add | Join | Combine | Carry | Store
+@dataclass(frozen=True, eq=False)
+class Interleave:
+    """The elements of definitions at all points, one of each in turn, as those of one row."""
+
+    of: Sequence[tix.DefineOp]
+
+
+Statement = Begin | Add | Join | Combine | Carry | Store | Interleave
 Node = For | Seq | If | Lazy | ByReciprocals | Buffer | Statement
 
 
@@ -230,6 +276,8 @@ def nodes_in(node: Node) -> Iterator[Node]:
                 yield from nodes_in(part)
         case For() | If() | Lazy() | ByReciprocals() | Buffer():
             yield from nodes_in(node.body)
+            if isinstance(node, If) and node.otherwise:
+                yield from nodes_in(node.otherwise)
         case _:
             pass
 

@@ -23,20 +23,23 @@ from dataclasses import dataclass, field
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Variable
+from tadc.dialects.tix import Constraint, Variable
 from tadc.dialects.tix.affine import show
 from tadc.dialects.tix.constraints import show_constraint
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.scans import Scan
 from tadc.passes.scheduling.tree.nodes import (
     Add,
+    AtMost,
     Begin,
     Buffer,
     ByReciprocals,
     Carry,
     Combine,
+    Exceeds,
     For,
     If,
+    Interleave,
     Join,
     Lazy,
     Mark,
@@ -67,6 +70,8 @@ def _members(tree: Node) -> Iterator[tix.DefineOp]:
         match node:
             case Store(op):
                 yield op
+            case Interleave([op, *_]):
+                yield op
             case Buffer(op, storage=Storage.RESULT):
                 yield definition_around(op)
             case _:
@@ -81,9 +86,12 @@ def _lines(node: Node, names: _Names) -> Iterator[str]:
         case For():
             yield _loop(node, names)
             yield from (f"  {line}" for line in _lines(node.body, names))
-        case If(tests):
-            yield f"if {' and '.join(show_constraint(c, names.variable) for c in tests)}"
-            yield from (f"  {line}" for line in _lines(node.body, names))
+        case If(tests, body, otherwise):
+            yield f"if {' and '.join(_test(test, names) for test in tests)}"
+            yield from (f"  {line}" for line in _lines(body, names))
+            if otherwise:
+                yield "else"
+                yield from (f"  {line}" for line in _lines(otherwise, names))
         case Lazy(op):
             yield f"where it is needed {_number(op)}"
             yield from (f"  {line}" for line in _lines(node.body, names))
@@ -105,9 +113,12 @@ def _lines(node: Node, names: _Names) -> Iterator[str]:
         case Carry(of):
             scan = of if isinstance(of, Scan) else of.scan
             yield f"carry {_number(scan.op)}"
-        case Store(op, is_stored, is_kept):
+        case Store(op, is_stored, is_kept, is_streaming):
             verbs = [*(["keep"] if is_kept else []), *(["store"] if is_stored else [])]
-            yield f"{' and '.join(verbs)} {op.label.data}"
+            past = " past the caches" if is_streaming else ""
+            yield f"{' and '.join(verbs)} {op.label.data}{past}"
+        case Interleave(ops):
+            yield f"interleave {len(ops)} phases of {ops[0].label.data}"
 
 
 def _loop(node: For, names: _Names) -> str:
@@ -117,10 +128,26 @@ def _loop(node: For, names: _Names) -> str:
     if node.mark is Mark.VECTOR:
         words.append(f"in {node.lanes}")
     words += ["backwards"] if node.backwards else []
+    words += [f"from {node.first}"] if node.first else []
+    words += [f"to {node.end}"] if node.end is not None else []
     if node.limit:
-        sizes = " * ".join(show(size, names.variable) for size in node.limit.sizes)
-        words.append(f"if {sizes} <= {node.limit.number}")
+        words.append(f"if {_limit(node.limit, names)}")
+    if node.undivided:
+        words.append(f"unless {_limit(node.undivided, names)}")
     return " ".join([*words, *filter(None, [node.tail.value])])
+
+
+def _limit(limit: AtMost, names: _Names) -> str:
+    sizes = " * ".join(show(size, names.variable) for size in limit.sizes)
+    return f"{sizes} <= {limit.number}"
+
+
+def _test(test: Constraint | Exceeds, names: _Names) -> str:
+    match test:
+        case Exceeds(shapes):
+            return f"{len(shapes)} tensors exceed the largest cache"
+        case Constraint():
+            return show_constraint(test, names.variable)
 
 
 def _number(op: tix.ReductionOp) -> str:

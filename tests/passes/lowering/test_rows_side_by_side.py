@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.passes.lowering.streams import rows_side_by_side, stream_loops
+from tadc.passes.scheduling.recipes import streams as recipe
 from tadc.passes.scheduling.streams import stream_tiles, streams
 from tadc.passes.scheduling.streams.stream_tiles import shared_rows
 from tests.passes.scheduling.test_stream_tiles import (
@@ -37,9 +37,9 @@ SHAPES = {2: [(5, 3), (7, 19), (11, 333)], 3: [(3, 4, 17), (9, 2, 140)]}
 @pytest.fixture(autouse=True)
 def all_calls_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     count_all_calls_as_long(monkeypatch)
-    monkeypatch.setattr(stream_loops, "_goes_past_caches", past_caches)
+    monkeypatch.setattr(recipe, "exceeds_caches", past_caches)
     monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_ROW", 1)
-    monkeypatch.setattr(rows_side_by_side, "FEWEST_BYTES_OF_ROW", 1)
+    monkeypatch.setattr(recipe, "FEWEST_BYTES_OF_ROW", 1)
     # else windows have blocks
     monkeypatch.setattr(stream_tiles, "FEWEST_LOADS_OF_LARGE", 1000)
     monkeypatch.setattr(stream_tiles, "FEWEST_LOADS", 1000)
@@ -118,7 +118,7 @@ def test_bits_do_not_depend_on_threads_nor_on_the_length_of_rows(
             found.append(value_and_gradient(tadc.compile(CASES[name]), x))
     finally:
         tadc.set_num_threads(before)
-    monkeypatch.setattr(rows_side_by_side, "FEWEST_BYTES_OF_ROW", 1 << 30)
+    monkeypatch.setattr(recipe, "FEWEST_BYTES_OF_ROW", 1 << 30)
     # programs that are alike share code while it is in use: this one has another name
     found.append(value_and_gradient(tadc.compile(CASES[name].replace("y[", "z[")), x))
     for other in found[1:]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.passes.lowering.streams import stream_loops
+from tadc.passes.scheduling.recipes import streams as recipe
 from tadc.passes.scheduling.streams import stream_tiles, streams
 from tests.passes.lowering.test_rows_side_by_side import CASES, GUARDED, check_random_stencil
 from tests.passes.scheduling.test_stream_tiles import value_and_gradient
@@ -26,8 +26,8 @@ def in_caches(*_: object) -> bool:
 def all_calls_are_in_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     count_all_calls_as_long(monkeypatch)
     cut_all_steps(monkeypatch)
-    monkeypatch.setattr(stream_loops, "_goes_past_caches", in_caches)
-    monkeypatch.setattr(stream_loops, "ELEMENTS_OF_PIECE", 20)
+    monkeypatch.setattr(recipe, "exceeds_caches", in_caches)
+    monkeypatch.setattr(recipe, "ELEMENTS_OF_PART", 20)
     monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_ROW", 1)
     # else windows have blocks
     monkeypatch.setattr(stream_tiles, "FEWEST_LOADS", 1000)

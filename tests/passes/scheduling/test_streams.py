@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.passes.lowering.streams import stream_loops
+from tadc.passes.scheduling.recipes import streams as recipe
 from tadc.passes.scheduling.streams import streams
 from tadc.passes.scheduling.streams.stream_segments import has_segments, segments_of
 from tadc.runtime.on_cpu import CpuExecutable
@@ -80,7 +80,7 @@ def past_caches(*_: object) -> bool:
 @pytest.fixture(autouse=True)
 def everything_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     count_all_calls_as_long(monkeypatch)
-    monkeypatch.setattr(stream_loops, "_goes_past_caches", past_caches)
+    monkeypatch.setattr(recipe, "exceeds_caches", past_caches)
     monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_ROW", 1)
     monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_PHASES", 1)
 
@@ -122,7 +122,7 @@ from tests.passes.scheduling import test_streams as streams
 from tests.support.guarded_memory import assert_stays_inside
 with pytest.MonkeyPatch.context() as patch:
     streams.count_all_calls_as_long(patch)
-    patch.setattr(streams.stream_loops, "_goes_past_caches", streams.past_caches)
+    patch.setattr(streams.recipe, "exceeds_caches", streams.past_caches)
     for name in ("copy", "one index", "backwards", "stencil", "border", "padded", "every second",
                  "window of functions",
                  "halves", "thirds", "residues", "pieces", "pooling", "overlaps", "maxima",
