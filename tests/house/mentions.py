@@ -132,14 +132,3 @@ def contributing_names_every_make_target() -> Iterator[str]:
     for target in re.findall(r"^([a-z-]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE):
         if f"make {target}" not in text:
             yield target
-
-
-def decisions_have_their_place() -> Iterator[str]:
-    """Each one has the number of its file in its title, and stands once in docs/decisions.md."""
-    page = (ROOT / "docs" / "decisions.md").read_text(encoding="utf-8")
-    for path in sorted((ROOT / "docs" / "decisions").glob("*.md")):
-        title = path.read_text(encoding="utf-8").partition("\n")[0]
-        if not title.startswith(f"# {int(path.name[:4])}. "):
-            yield f"{short(path)}: its title does not begin with `# {int(path.name[:4])}. `"
-        if page.count(entry := f"- [{title[2:]}](decisions/{path.name})\n") != 1:
-            yield f"docs/decisions.md lacks, in one of its groups: {entry.rstrip()}"

@@ -237,7 +237,6 @@ RULES: tuple[Rule, ...] = (
     mentions.tours_name_what_there_is,
     mentions.links_exist,
     mentions.contributing_names_every_make_target,
-    mentions.decisions_have_their_place,
 )
 
 
