@@ -21,6 +21,8 @@ PAGES = {
 }
 """Files and folders of the repository, and parts of them, with the pages that show them."""
 SCRIPTS = "examples/gallery/"
+INNER = ("dialects", "passes")
+"""Folders that are packages inside of `tadc`, where the pages of the compiler have them."""
 
 
 def in_repository(root: Path, page: str, target: str) -> str | None:
@@ -39,6 +41,8 @@ def shown_at(root: Path, path: str, anchor: str) -> tuple[str, str] | None:
     if path.startswith(SCRIPTS):
         return path.removeprefix("examples/").removesuffix(".py"), ""
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    if module.partition(".")[0] in INNER:
+        module = f"tadc.{module}"
     package = module if (root / path).is_dir() else module.rpartition(".")[0]
     for name in (module, package):
         if (root / "docs" / "tour" / f"{name}.rst").exists():

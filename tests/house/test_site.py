@@ -74,6 +74,12 @@ def test_the_built_site_has_no_faults():
 
 
 @built
+def test_links_to_packages_lead_to_their_pages():
+    links = {link.partition("#")[0] for link in Page(SITE / "design" / "planning.html").links}
+    assert links >= {"../tour/tadc.passes.scheduling.html", "../tour/tadc.passes.lowering.html"}
+
+
+@built
 def test_the_reference_has_every_public_name():
     anchors = {a for page in (SITE / "reference").glob("*.html") for a in Page(page).anchors}
     assert {*public_names(), "tadc.torch.op", "tadc.jax.op"} - anchors == set()
