@@ -61,10 +61,10 @@ class Cost:
     operations: int
     reductions: tuple[tuple[tuple[Range, ...], Cost], ...] = ()
     has_quotients: bool = False
-    """True if indices are divided, which may be split (`passes/split_axes.py`)."""
+    """True if indices are divided, which may be split (`passes/splitting/split_axes.py`)."""
     has_common_values: bool = False
     """True if columns have values of a function in common, which may be a tensor
-    (`passes/outline_values.py`)."""
+    (`passes/layout/outline_values.py`)."""
 
     def at(self, sizes: Mapping[str, int]) -> int:
         """The number of operations for these sizes."""

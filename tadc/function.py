@@ -121,7 +121,7 @@ class Function(Runnable):
         A function of the same arguments and of one adjoint `df` per result `f`; its results are
         `dx` for each argument `x`, and then the adjoints of the definitions that `observe` names.
         """
-        from tadc.passes.differentiate import DifferentiatePass
+        from tadc.passes.derive.differentiate import DifferentiatePass
 
         results = [t.name for t in self.results]
         check_names("result", of, results)
@@ -137,7 +137,7 @@ class Function(Runnable):
         For adjoints and tangents that are not there: what they would be multiplied with contributes
         nothing, not even where it is infinite.
         """
-        from tadc.passes.zero_arguments import ZeroArgumentsPass
+        from tadc.passes.derive.zero_arguments import ZeroArgumentsPass
 
         some = tuple(t.name for t in self.args if t.name in names)
         return self._made(ZeroArgumentsPass(some), names) if names else self
@@ -149,14 +149,14 @@ class Function(Runnable):
         A function of the same arguments and of one tangent `x_dot` for each argument `x` in `wrt`;
         its results are `f_dot` for each result `f`, after the results if these are kept.
         """
-        from tadc.passes.differentiate import DifferentiatePass
+        from tadc.passes.derive.differentiate import DifferentiatePass
 
         return self._made(DifferentiatePass(wrt, mode="forward", keep_values=keep_values), wrt)
 
     @entry
     def gradient(self, *wrt: str) -> Function:
         """The gradient of the only result, a scalar: a function of the same arguments."""
-        from tadc.passes.differentiate import DifferentiatePass
+        from tadc.passes.derive.differentiate import DifferentiatePass
 
         _check_scalar(self.results)
         return self._made(DifferentiatePass(wrt, unit_adjoint=True), wrt)
@@ -169,7 +169,7 @@ class Function(Runnable):
         is the result for the slices b. An argument that is updated has the index where its new
         version has it, and the other way round; the ranks of `args` and `results` tell.
         """
-        from tadc.passes.batch import BatchPass
+        from tadc.passes.derive.batch import BatchPass
 
         return self._made(BatchPass(names), names)
 
@@ -225,9 +225,9 @@ def _made(program: Program, first: ModulePass, names: Sequence[str], target: str
 
 def _from(first: ModulePass) -> Sequence[ModulePass]:
     """A pass and those behind it."""
-    from tadc.passes.differentiate import DifferentiatePass
+    from tadc.passes.derive.differentiate import DifferentiatePass
+    from tadc.passes.derive.zero_arguments import ZeroArgumentsPass
     from tadc.passes.pipeline import derivative_passes, zeroing_passes
-    from tadc.passes.zero_arguments import ZeroArgumentsPass
 
     match first:
         case DifferentiatePass():

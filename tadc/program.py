@@ -25,7 +25,7 @@ from tadc.once import cached_property
 from tadc.passes.rewriting.failure import PassFailure
 from tadc.passes.rewriting.written_sizes import write_sizes
 from tadc.passes.run_passes import run_passes
-from tadc.passes.specialise import SpecialisePass
+from tadc.passes.simplify.specialise import SpecialisePass
 from tadc.summary import Summary
 from tadc.support.disk_store import compiler_version, digest, disk_store
 from tadc.support.garbage import rarely_collecting

@@ -1,9 +1,9 @@
 """The pullback of a call: gradients for adjoints of the results, and what observers see on the way.
 
-A program is cut in two (`passes/split_pullback.py`): its values with what gradients need of them,
-computed at once, and the gradients from that, computed whenever the pullback is called. Adjoints
-that are observed come from a program of their own, made when they are first asked for: a pullback
-without observers does nothing for them.
+A program is cut in two (`passes/derive/split_pullback.py`): its values with what gradients need of
+them, computed at once, and the gradients from that, computed whenever the pullback is called.
+Adjoints that are observed come from a program of their own, made when they are first asked for: a
+pullback without observers does nothing for them.
 """
 
 from __future__ import annotations

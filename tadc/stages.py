@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ModuleOp
 from tadc.errors import ArgumentError, unknown_name
 from tadc.inverse.text import texts
 from tadc.modes import INVERSE_MODES, MODES, OTHER_WORDS
-from tadc.passes.differentiate import DifferentiatePass
-from tadc.passes.outline_reductions import OutlineReductionsPass
+from tadc.passes.derive.differentiate import DifferentiatePass
+from tadc.passes.derive.outline_reductions import OutlineReductionsPass
 from tadc.passes.pipeline import STAGES, Pipeline, derivative_passes, inverse_passes
 from tadc.program import Program
 from tadc.runtime.compiled import Compiled

@@ -13,10 +13,10 @@ import tadc
 from tadc.dialects.tix import BINARY, UNARY
 from tadc.interpreter.arrays import FUNCTIONS
 from tadc.interpreter.loops import run
-from tadc.passes.differentiation.rules import RULES
+from tadc.passes.derive.differentiation.rules import RULES
 from tadc.passes.lowering.scalars.elementary import ScalarLowering
-from tadc.passes.schedule import schedule
-from tadc.passes.set_precision import set_precision
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.targets.cuda import print_cuda
 from tadc.targets.llvm import print_llvm
 from tests.support.paths import ROOT
@@ -36,7 +36,7 @@ def scheduled(word: str, precision: str = "f64") -> ModuleOp:
 
 @pytest.mark.parametrize("kind", [*UNARY.values(), *BINARY.values()])
 def test_a_function_has_a_derivative(kind: type) -> None:
-    assert kind in RULES, f"{kind.name} has no formula in passes/differentiation/rules.py"
+    assert kind in RULES, f"{kind.name} has no formula in passes/derive/differentiation/rules.py"
 
 
 @pytest.mark.parametrize("word", WORDS)

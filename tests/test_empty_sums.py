@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.derive.differentiate import DifferentiatePass
 from tadc.support.ir_text import context
 from tests.support.campaign import seeds
 from tests.support.derivations import interpret, program_of

@@ -10,8 +10,8 @@ from xdsl.utils.exceptions import PassFailedException
 import tadc
 from tadc.commands.opt import main
 from tadc.errors import TargetError, UnsupportedError
-from tadc.passes import infer_ranges
-from tadc.passes.infer_ranges import InferRangesPass
+from tadc.passes.derive import infer_ranges
+from tadc.passes.derive.infer_ranges import InferRangesPass
 from tadc.passes.rewriting.failure import PassFailure
 
 SOURCE = "x: f64[9]\ny[i] = x[i] * 2"

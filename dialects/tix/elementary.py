@@ -2,8 +2,8 @@
 
 Each operation of `elementwise` holds them as `FUNCTION`. Everything that has to know functions one
 by one reads them there: the language, constant folding, interpreters and `schedule`. The derivative
-is a formula of passes (`passes/differentiation/rules.py`), and values of arrays are up to the
-interpreter (`tadc/interpreter/arrays.py`).
+is a formula of passes (`passes/derive/differentiation/rules.py`), and values of arrays are up to
+the interpreter (`tadc/interpreter/arrays.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,18 @@
 """Loops over buffers, emitted from the plan of `passes/scheduling`: `scf`, `arith` and `memref`.
 
-`passes/schedule.py` makes functions, and `nest_loops` the loops in them: it calls one entry for
-each kind of loops. docs/tours/tiles.md shows what blocks look like, docs/tours/printer.md how
-LLVM IR is made of all this.
+`passes/lowering/schedule.py` makes functions, and `nest_loops` the loops in them: it calls one
+entry for each kind of loops. docs/tours/tiles.md shows what blocks look like, docs/tours/printer.md
+how LLVM IR is made of all this.
+
+The passes
+----------
+- `expand_calls`: formulas in the place of the user's functions
+- `expand_powers`: products in the place of powers by small indices
+- `set_precision`: machine types for elements that have none
+- `set_registers`: the vector registers of the processor
+- `shape_loops`: index sets as narrow loops, or as boxes with tests inside
+- `schedule`: a function of loops over flat buffers (`tadc.dialects.loops`) for each definition
+- `coarsen_threads`: a thread of a GPU computes several elements, by code that these share
 
 The packages
 ------------
@@ -10,6 +20,7 @@ The packages
 - `blocks`: register blocks
 - `lanes`: values in the lanes of vectors, for all of these
 - `scalars`: values as numbers, for plain loops and what is outside of vectors
+- `threads`: threads of a GPU that compute several elements
 
 Modules
 -------

@@ -1,7 +1,7 @@
 """The plan of loops: which nests a program has, as data that nothing is emitted from yet.
 
-`passes/schedule.py` asks `sharing` for the nests, and `passes/lowering` for the loops of each. The
-plan knows nothing of how loops are emitted. Two tours show the way, with a drawing each:
+`passes/lowering/schedule.py` asks `sharing` for the nests, and `passes/lowering` for the loops of
+each. The plan knows nothing of how loops are emitted. Two tours show the way, with a drawing each:
 docs/tours/plan.md and tiles.md.
 
 Modules

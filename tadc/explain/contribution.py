@@ -12,8 +12,8 @@ from tadc.errors import Span
 from tadc.explain.guards import Reasons
 from tadc.explain.notation import Notation
 from tadc.explain.records import Equations, Guard, Range, Record, Solution
+from tadc.passes.derive.solve_index_kernels import Derivation, System
 from tadc.passes.rewriting.programs import definition_around, fresh_name
-from tadc.passes.solve_index_kernels import Derivation, System
 
 
 @dataclass

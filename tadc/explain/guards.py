@@ -10,7 +10,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, FloorDivOp
 from tadc.explain.notation import Notation
 from tadc.explain.records import SEVERAL, Bound, Condition, Guard, Range
-from tadc.passes.solve_index_kernels import Derivation, Exact
+from tadc.passes.derive.solve_index_kernels import Derivation, Exact
 
 
 class Reasons:

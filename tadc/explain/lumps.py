@@ -1,7 +1,7 @@
 """Explanation of inverse modes: the lumps of a program, and the structure of each one's matrix.
 
-Everything shown comes from the passes (`passes/inversion/lumps.py`,
-`passes/inversion/classify.py`).
+Everything shown comes from the passes (`passes/derive/inversion/lumps.py`,
+`passes/derive/inversion/classify.py`).
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tadc.dialects.tix import Affine, Variable
 from tadc.dialects.tix.affine import show
 from tadc.function import Function
 from tadc.inverse import structures as sentences
-from tadc.passes.inversion import structures
-from tadc.passes.inversion.classify import classify_all
-from tadc.passes.inversion.lumps import Lump, lumps
-from tadc.passes.inversion.signed_permutations import SignedPermutation
-from tadc.passes.inversion.state import name_of
-from tadc.passes.outline_reductions import OutlineReductionsPass
+from tadc.passes.derive.inversion import structures
+from tadc.passes.derive.inversion.classify import classify_all
+from tadc.passes.derive.inversion.lumps import Lump, lumps
+from tadc.passes.derive.inversion.signed_permutations import SignedPermutation
+from tadc.passes.derive.inversion.state import name_of
+from tadc.passes.derive.outline_reductions import OutlineReductionsPass
 from tadc.passes.rewriting.programs import fresh_name
 
 INTRODUCTION = """\

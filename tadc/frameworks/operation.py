@@ -24,7 +24,7 @@ from weakref import WeakValueDictionary
 
 from tadc.function import Function
 from tadc.once import Lock, cached_property
-from tadc.passes.batch import BatchPass
+from tadc.passes.derive.batch import BatchPass
 from tadc.program import Program, Tensor
 from tadc.runtime.value_and_gradients import Pullbacks
 

@@ -1,8 +1,8 @@
 """The inverse modes of a compiled program: its parts and the linear systems between them.
 
-`passes/inversion/` makes one program, which `split-solves` cuts where it needs the solution of a
-linear system. An `Inverse` runs the parts in order, each on the target of the program, and solves
-the systems between them (`tadc/runtime/linear_systems.py`).
+`passes/derive/inversion/` makes one program, which `split-solves` cuts where it needs the solution
+of a linear system. An `Inverse` runs the parts in order, each on the target of the program, and
+solves the systems between them (`tadc/runtime/linear_systems.py`).
 """
 
 from __future__ import annotations

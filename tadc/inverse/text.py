@@ -19,9 +19,9 @@ from tadc.dialects.tix import DeterminantOp, MatrixForm, ProgramOp, SolveOp
 from tadc.emit import emit
 from tadc.inverse import structures
 from tadc.passes.analysis.element_counts import count, show
+from tadc.passes.derive.split_pullback import program_part
 from tadc.passes.pipeline import inverse_passes
 from tadc.passes.rewriting.programs import reads_of, type_of
-from tadc.passes.split_pullback import program_part
 from tadc.program import Program
 from tadc.runtime.compiled import Compiled
 

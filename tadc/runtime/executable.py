@@ -195,7 +195,7 @@ class Executable(ABC):
 
     @property
     def _before_scheduling(self) -> Sequence[ModulePass]:
-        from tadc.passes.schedule import SchedulePass
+        from tadc.passes.lowering.schedule import SchedulePass
 
         return list(takewhile(lambda p: not isinstance(p, SchedulePass), self._passes))
 
@@ -219,7 +219,7 @@ class Executable(ABC):
 
     def steps_made(self) -> Iterator[FuncOp | CallOp]:
         """The functions and calls of the scheduled program, each as soon as it is made."""
-        from tadc.passes.schedule import SchedulePass
+        from tadc.passes.lowering.schedule import SchedulePass
 
         (program,) = self._after(self._before_scheduling).ops
         program.detach()

@@ -25,7 +25,7 @@ class InterpretedExecutable(Executable):
     @cached_property
     def op(self) -> ProgramOp:
         """The program in this precision."""
-        from tadc.passes.set_precision import set_precision
+        from tadc.passes.lowering.set_precision import set_precision
 
         return set_precision(self.program.op, self.precision)
 

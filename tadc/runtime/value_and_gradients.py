@@ -3,8 +3,8 @@
     value       arguments                       ->  results, saved tensors
     gradients   arguments, saved, adjoints      ->  gradients
 
-`passes/split_pullback.py` makes the cut. A tensor is saved under its label; one that is a result,
-too, is returned once.
+`passes/derive/split_pullback.py` makes the cut. A tensor is saved under its label; one that is a
+result, too, is returned once.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def _in_two(program: Program, target: str, wrt: Sequence[str], long: bool) -> Va
 
     def passes() -> Sequence[ModulePass]:
         # here, for programs from the disk need none of all the passes
-        from tadc.passes.differentiation.names import adjoint_names
+        from tadc.passes.derive.differentiation.names import adjoint_names
         from tadc.passes.pipeline import pullback_passes
 
         return pullback_passes(adjoint_names(program.op), wrt, recompute=long).passes

@@ -14,7 +14,7 @@ from itertools import pairwise
 from xdsl.passes import ModulePass
 
 from tadc.errors import TadcError
-from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.derive.differentiate import DifferentiatePass
 from tadc.program import Program
 from tadc.view.links import Link
 from tadc.view.view import Data, Seen

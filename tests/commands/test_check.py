@@ -10,7 +10,7 @@ import pytest
 import tadc
 from tadc.commands import check
 from tadc.dialects.tix import elementwise as ew
-from tadc.passes.differentiation import rules
+from tadc.passes.derive.differentiation import rules
 from tadc.verify.gradients import verify
 from tests.support.paths import ROOT
 

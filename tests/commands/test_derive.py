@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tadc
-from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.derive.differentiate import DifferentiatePass
 from tadc.passes.pipeline import code_passes, derivative_passes
 from tests.support.paths import ROOT
 

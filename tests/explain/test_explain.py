@@ -13,7 +13,7 @@ import pytest
 import tadc
 from tadc.errors import ArgumentError, UnknownNameError
 from tadc.explain.gradients import explain
-from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.derive.differentiate import DifferentiatePass
 from tests.support.random_programs import random_program
 
 REACH = range(-9, 13)

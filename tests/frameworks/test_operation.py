@@ -10,7 +10,7 @@ import pytest
 import tadc
 from tadc.frameworks.operation import Operation
 from tadc.function import Function
-from tadc.passes.batch import BatchPass
+from tadc.passes.derive.batch import BatchPass
 
 Arrays = Sequence[np.ndarray]
 

@@ -26,13 +26,13 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 import tadc
-from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.derive.differentiate import DifferentiatePass
 from tadc.passes.pipeline import derivative_passes
 from tadc.program import Program
 from tadc.support.ir_text import context
 from tests.fuzz.failures import Failure, report, signature
 from tests.host_shim import host_shim
-from tests.passes.differentiation.test_derivatives import assert_reads_back
+from tests.passes.derive.differentiation.test_derivatives import assert_reads_back
 from tests.passes.test_meaning import check_passes
 from tests.support.derivations import (
     Arrays,

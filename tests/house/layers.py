@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 
+from tadc.universe import PASSES
 from tests.house.sources import imports, modules
 
 LAYERS = (
@@ -30,16 +31,18 @@ LAYERS = (
     ("tadc.targets", "tadc.universe", "tadc.summary"),
     ("tadc.support", "tadc.sizes", "tadc.cost"),
     ("tadc.errors", "tadc.modes", "tadc.choices"),
-    ("tadc.passes.pipeline", "tadc.passes.run_passes"),
-    ("tadc.passes",),
-    ("tadc.passes.inversion",),
+    ("tadc.passes", "tadc.passes.pipeline", "tadc.passes.run_passes"),
+    ("tadc.passes.layout",),
     ("tadc.passes.lowering",),
-    ("tadc.passes.cutting",),
+    ("tadc.passes.splitting",),
+    ("tadc.passes.algebra",),
+    ("tadc.passes.derive",),
+    ("tadc.passes.simplify",),
+    ("tadc.passes.derive.inversion", "tadc.passes.splitting.cutting"),
     (
-        "tadc.passes.differentiation",
-        "tadc.passes.factoring",
+        "tadc.passes.derive.differentiation",
+        "tadc.passes.algebra.factoring",
         "tadc.passes.scheduling",
-        "tadc.passes.threads",
     ),
     ("tadc.passes.analysis", "tadc.passes.index_sets"),
     ("tadc.passes.rewriting", "tadc.passes.polyhedral"),
@@ -57,21 +60,26 @@ LAYERS = (
     ("tadc.once", "tadc.forks"),
 )
 """A module imports from rows below its own and from its own group, which is the longest name here
-that its name begins with: `tadc.passes` are the passes themselves, `tadc.passes.inversion` all of
-that wing.
+that its name begins with: `tadc.passes.derive` are the passes of that phase,
+`tadc.passes.derive.inversion` all of that wing. A phase is higher than those that it cleans up with
+or tries out, whichever comes first in the pipeline.
 """
+
+PHASES = tuple(f"tadc.passes.{p}" for p in ("layout", "splitting", "algebra", "derive", "simplify"))
+"""The folders of nothing but passes, and packages of what these share."""
 
 MATHEMATICS = "tadc.passes.polyhedral"
 """Imports nothing of the project but itself, and no xDSL; of the wings, one alone imports it."""
 KNOWS_MATHEMATICS = "tadc.passes.index_sets"
 
-ROOTS = ("tadc", "tadc.passes", "tadc.dialects")
+ROOTS = ("tadc", "tadc.passes", "tadc.dialects", *PHASES)
 """The packages whose parts have rows of their own."""
 
 WINGS = {group for groups in LAYERS for group in groups if group.rpartition(".")[0] in ROOTS} - {
     *ROOTS,
     "tadc.dialects.tix",
 }
+PASS_MODULES = {module for module, _ in PASSES.values()}
 ROWS = {group: row for row, groups in enumerate(LAYERS) for group in groups}
 
 
@@ -86,9 +94,9 @@ def ours(module: str) -> bool:
 
 
 def everything_has_a_layer() -> Iterator[str]:
-    """Passes share one; whatever else is new takes a place in the table."""
+    """The passes of a phase share one; whatever else is new takes a place in the table."""
     for module in modules():
-        depth = 3 if group_of(module) == "tadc.passes" else 1
+        depth = 4 if group_of(module) in PHASES else 1
         if group_of(module) not in (module, *WINGS) and module.count(".") >= depth:
             yield module
 
@@ -99,6 +107,14 @@ def imports_point_down() -> Iterator[str]:
         for imported in filter(ours, imports(path)):
             below = group_of(imported)
             if below != group and ROWS[below] <= ROWS[group]:
+                yield f"{module} imports {imported}"
+
+
+def wings_import_no_pass() -> Iterator[str]:
+    """What passes share knows none of them, also where it lies in the folder of a phase."""
+    for module, path in modules("passes").items():
+        if module not in PASS_MODULES and module != "tadc.passes.pipeline":
+            for imported in PASS_MODULES.intersection(imports(path)):
                 yield f"{module} imports {imported}"
 
 
@@ -117,7 +133,8 @@ def mathematics_stands_alone() -> Iterator[str]:
             if group == MATHEMATICS:
                 broken = not exact and (ours(imported) or imported.startswith("xdsl"))
             else:
-                broken = exact and group.startswith("tadc.passes.") and group != KNOWS_MATHEMATICS
+                wing = group.startswith("tadc.passes.") and module not in PASS_MODULES
+                broken = exact and wing and group != KNOWS_MATHEMATICS
             if broken:
                 yield f"{module} imports {imported}"
 

@@ -33,8 +33,8 @@ MODULE = re.compile(r"(?<![\w./@-])(?:tadc|tests)(?:\.[A-Za-z_]\w*)+")
 DOTTED = re.compile(r"`([A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)`")
 
 INVENTED = {
-    *("passes/multiply_squares.py", "tadc.passes.multiply_squares"),
-    "lit_tests/passes/multiply-squares.mlir",
+    *("passes/simplify/multiply_squares.py", "tadc.passes.simplify.multiply_squares"),
+    "lit_tests/passes/simplify/multiply-squares.mlir",
     *("results.md", "docs/gallery", "docs/tour"),
     "passes.py",
 }

@@ -36,8 +36,8 @@ from tests.house.sources import (
 from tests.support.derivations import stages
 from tests.support.paths import ROOT
 
-BESIDE_PASSES = {"__init__", "pipeline", "run_passes"}
-"""What lies in `passes/` and is no pass."""
+BESIDE_PHASES = {"tadc.passes", "tadc.passes.pipeline", "tadc.passes.run_passes"}
+"""What lies in `passes/` itself: no pass."""
 
 TEST_FOLDERS = {"support", "fuzz", "host_shim", "house"}
 """Folders of tests that mirror none of the compiler."""
@@ -73,10 +73,15 @@ Rule = Callable[[], Iterator[str]]
 # --- folders --------------------------------------------------------------------------------------
 
 
-def passes_holds_passes() -> Iterator[str]:
-    found = {p.stem for p in (ROOT / "passes").glob("*.py")}
-    for name in sorted(found ^ ({module_of(name) for name in PASSES} | BESIDE_PASSES)):
-        yield f"passes/{name}.py"
+def phases_hold_passes() -> Iterator[str]:
+    """What passes share lies in packages; `passes` itself holds their order alone."""
+    for module in modules("passes"):
+        folder = module.rpartition(".")[0]
+        package = modules("passes")[module].name == "__init__.py"
+        if folder == "tadc.passes" and not package and module not in BESIDE_PHASES:
+            yield module
+        if folder in layers.PHASES and not package and module not in layers.PASS_MODULES:
+            yield module
 
 
 def packages_name_their_contents() -> Iterator[str]:
@@ -106,9 +111,15 @@ def module_of(name: str) -> str:
 def a_pass_is_one_file_one_name() -> Iterator[str]:
     for name, (module, cls) in PASSES.items():
         found = getattr(importlib.import_module(module), cls)
-        expected = f"tadc.passes.{module_of(name)}", f"{name.title().replace('-', '')}Pass", name
+        where = "tadc.passes", phase_of(name), module_of(name)
+        expected = ".".join(where), f"{name.title().replace('-', '')}Pass", name
         if (module, cls, found.name) != expected or not issubclass(found, ModulePass):
             yield name
+
+
+def phase_of(name: str) -> str:
+    """The folder that a pass lies in."""
+    return PASSES[name][0].split(".")[2]
 
 
 def no_pass_hides() -> Iterator[str]:
@@ -125,7 +136,7 @@ def no_pass_hides() -> Iterator[str]:
 
 def a_pass_has_its_filecheck_file() -> Iterator[str]:
     for name in PASSES:
-        path = ROOT / "lit_tests" / "passes" / f"{name}.mlir"
+        path = ROOT / "lit_tests" / "passes" / phase_of(name) / f"{name}.mlir"
         if not path.exists() or not re.search(rf"-p '?[^|]*\b{name}\b", path.read_text()):
             yield short(path)
 
@@ -215,10 +226,11 @@ def nothing_names_one_machine() -> Iterator[str]:
 RULES: tuple[Rule, ...] = (
     layers.everything_has_a_layer,
     layers.imports_point_down,
+    layers.wings_import_no_pass,
     layers.imports_are_no_tests,
     layers.imports_make_no_circle,
     layers.mathematics_stands_alone,
-    passes_holds_passes,
+    phases_hold_passes,
     packages_name_their_contents,
     folders_of_tests_mirror_the_house,
     a_pass_is_one_file_one_name,

@@ -10,7 +10,7 @@ import pytest
 from xdsl.passes import ModulePass, PassPipeline
 
 from lit_tests.conftest import Stage, parse_run_line, run_lines, run_tool
-from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.derive.differentiate import DifferentiatePass
 from tadc.passes.pipeline import STAGES, code_passes, derivative_passes
 from tadc.universe import TADC
 from tests.support.paths import ROOT

@@ -3,8 +3,8 @@
 The interpreter says what a program means. Up to `differentiate` the results are compared, from
 there on the gradients for random adjoints. A pass must also take its input as text from a file.
 Passes behind a cut (`split-pullback`, `split-solves`) and on the way to code have tests of their
-own, and so has `batch`, which changes what a program means (`tests/passes/test_batch.py`); loops
-have an interpreter of their own, too.
+own, and so has `batch`, which changes what a program means (`tests/passes/derive/test_batch.py`);
+loops have an interpreter of their own, too.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ import tadc
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.function import Function
-from tadc.passes import outline_values
-from tadc.passes.factoring import block_sums
+from tadc.passes.algebra.factoring import block_sums
+from tadc.passes.layout import outline_values
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.pipeline import code_passes, summing_passes
 from tadc.passes.scheduling.costs import cache_lines, tile_cost
 from tadc.passes.scheduling.tiles import (
@@ -33,8 +34,7 @@ from tadc.passes.scheduling.tiles import (
     tile_analysis,
     tile_choice,
 )
-from tadc.passes.set_precision import set_precision
-from tadc.passes.specialise import specialise
+from tadc.passes.simplify.specialise import specialise
 from tadc.sizes import bind_sizes
 from tadc.support.ir_text import context, module_text, parse_module
 from tests.support.campaign import seeds

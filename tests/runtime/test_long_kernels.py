@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import tadc
-from tadc.passes.cut_reductions import MOST_PIECES
+from tadc.passes.splitting.cut_reductions import MOST_PIECES
 from tadc.runtime.cpu import CpuModule
 from tadc.runtime.team import team
 from tests.runtime.machine_code import machine_code

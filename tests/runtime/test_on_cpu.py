@@ -14,7 +14,7 @@ import pytest
 
 import tadc
 from tadc.dialects.loops import ParallelOp
-from tadc.passes.schedule import SchedulePass
+from tadc.passes.lowering.schedule import SchedulePass
 from tadc.runtime import compilation
 from tadc.runtime.machine import machine
 from tadc.runtime.recent_objects import recent

@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from tadc.dialects.tix import ProgramOp
 from tadc.interpreter.tensor_index import evaluate
-from tadc.passes.differentiate import DifferentiatePass
+from tadc.passes.derive.differentiate import DifferentiatePass
 from tadc.passes.pipeline import derivative_passes
 from tadc.support.ir_text import context
 from tests.support.random_programs import random_program

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tadc.passes import spread_reductions, transpose_reads
-from tadc.passes.threads import thread_costs
+from tadc.passes.layout import transpose_reads
+from tadc.passes.lowering.threads import thread_costs
+from tadc.passes.splitting import spread_reductions
 
 LIMITS = {
     spread_reductions: {

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 import tadc
 from tadc.dialects.tix import DefineOp, ProgramOp
 from tadc.interpreter.tensor_index import evaluate
-from tadc.passes.inversion.lumps import Lump
+from tadc.passes.derive.inversion.lumps import Lump
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, type_of

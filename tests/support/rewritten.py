@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tadc.dialects import tix
-from tadc.passes.absorb_conditions import bounded_without_conditions
+from tadc.passes.algebra.shift_sums import shift_sums
 from tadc.passes.analysis.stage_checks import require_bounded
-from tadc.passes.shift_sums import shift_sums
+from tadc.passes.derive.absorb_conditions import bounded_without_conditions
 from tests.support.derivations import Case, assert_close, interpret
 
 

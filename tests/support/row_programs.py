@@ -5,9 +5,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 
 from tadc.function import Function
-from tadc.passes.schedule import schedule
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling.blocking import blocking_chooser
-from tadc.passes.set_precision import set_precision
 from tadc.runtime.executable import kernel_calls
 
 SOFTMAX = """\

@@ -10,10 +10,10 @@ from xdsl.ir import SSAValue
 
 import tadc
 from tadc.dialects.tix import Affine, DefineOp, ProgramOp, Variable
+from tadc.passes.derive.inversion import structures
+from tadc.passes.derive.inversion.classify import classify
+from tadc.passes.derive.inversion.lumps import Lump, lumps
 from tadc.passes.index_sets.dependence import Dependence, dependences, differentiable_reads
-from tadc.passes.inversion import structures
-from tadc.passes.inversion.classify import classify
-from tadc.passes.inversion.lumps import Lump, lumps
 from tadc.passes.rewriting.failure import PassFailure
 from tests.support.lump_programs import jacobian, part, program, values_of
 

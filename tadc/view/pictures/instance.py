@@ -13,9 +13,9 @@ from tadc.dialects.tix.affine import factors_of
 from tadc.dialects.tix.constraints import show_constraint
 from tadc.explain.contribution import Contribution
 from tadc.once import cached_property
+from tadc.passes.derive.solve_index_kernels import Derivation, Exact
 from tadc.passes.polyhedral.matrix import Row, negate
 from tadc.passes.rewriting.programs import definition_around, fresh_name
-from tadc.passes.solve_index_kernels import Derivation, Exact
 from tadc.view.pictures.geometry import has_point
 
 TENSOR = re.compile(r"(\w+)\s*\[")

@@ -13,9 +13,9 @@ import tadc
 from tadc.dialects.loops import CallOp
 from tadc.passes import run_passes
 from tadc.passes.analysis.equivalence import Deduplicated, equivalent_definitions
-from tadc.passes.differentiation.shared_adjoints import SharedAdjoints
+from tadc.passes.derive.differentiation.shared_adjoints import SharedAdjoints
 from tadc.passes.rewriting.program_pass import LocalPass
-from tadc.passes.simplify_sums import simplify_sums
+from tadc.passes.simplify.simplify_sums import simplify_sums
 from tadc.program import Program
 from tadc.universe import PASSES
 from tests.host_shim import host_shim

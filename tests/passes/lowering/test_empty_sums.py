@@ -7,7 +7,7 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 from tadc.interpreter.tensor_index import evaluate
-from tadc.passes.schedule import SchedulePass
+from tadc.passes.lowering.schedule import SchedulePass
 from tests.interpreter.tix_text import parse
 from tests.support.scheduled_programs import run_scheduled
 

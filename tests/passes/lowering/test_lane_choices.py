@@ -6,7 +6,7 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from tadc.interpreter.tensor_index import evaluate
-from tadc.passes.schedule import schedule
+from tadc.passes.lowering.schedule import schedule
 from tadc.passes.scheduling.blocking import blocking_chooser
 from tests.interpreter.tix_text import parse
 from tests.support.scheduled_programs import run_scheduled

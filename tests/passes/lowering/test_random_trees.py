@@ -12,8 +12,9 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from tadc.dialects import tix
 from tadc.interpreter.tensor_index import evaluate
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.rewriting.programs import type_of
-from tadc.passes.schedule import schedule
 from tadc.passes.scheduling.blocking import Blocking
 from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 from tadc.passes.scheduling.tree.nodes import (
@@ -29,7 +30,6 @@ from tadc.passes.scheduling.tree.nodes import (
     Tail,
     nested,
 )
-from tadc.passes.set_precision import set_precision
 from tadc.sizes import shape_of
 from tests.support.campaign import seeds
 from tests.support.scheduled_programs import run_scheduled

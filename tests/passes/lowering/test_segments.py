@@ -14,8 +14,8 @@ import tadc
 from tadc.dialects import tix
 from tadc.interpreter.loops import run
 from tadc.passes.lowering.scalars import segments
-from tadc.passes.schedule import schedule
-from tadc.passes.set_precision import set_precision
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.runtime import size_class
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.interpreter.tix_text import parse

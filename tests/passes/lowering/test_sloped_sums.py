@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from tadc.dialects.tix import AVX_512, Registers
 from tadc.interpreter.tensor_index import evaluate
-from tadc.passes.schedule import schedule
+from tadc.passes.lowering.schedule import schedule
 from tadc.passes.scheduling.blocking import blocking_chooser
 from tests.interpreter.tix_text import parse
 from tests.support.registers import AVX2, choose_loops_for

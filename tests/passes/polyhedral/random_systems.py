@@ -29,11 +29,11 @@ from xdsl.passes import ModulePass
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.derive.infer_ranges import InferRangesPass
+from tadc.passes.derive.solve_index_kernels import SolveIndexKernelsPass
 from tadc.passes.index_sets.disjuncts import negate
 from tadc.passes.index_sets.sets import quotient_constraints
-from tadc.passes.infer_ranges import InferRangesPass
-from tadc.passes.simplify_sums import SimplifySumsPass
-from tadc.passes.solve_index_kernels import SolveIndexKernelsPass
+from tadc.passes.simplify.simplify_sums import SimplifySumsPass
 from tadc.support.ir_text import context, parse_module
 from tests.support.loop_walk import walk
 

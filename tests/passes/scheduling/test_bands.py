@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from tadc.function import Function
-from tadc.passes.schedule import schedule
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
+from tadc.passes.lowering.shape_loops import shape_loops
 from tadc.passes.scheduling.blocking import blocking_chooser
-from tadc.passes.set_precision import set_precision
-from tadc.passes.shape_loops import shape_loops
 from tadc.runtime.executable import kernel_calls
 from tadc.runtime.memory import memory_of
 from tests.support.campaign import seeds

@@ -13,7 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from tadc.function import Function
-from tadc.passes.schedule import schedule
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling import fusion
 from tadc.passes.scheduling.blocking import blocking_chooser
 from tadc.passes.scheduling.costs import cache_lines
@@ -24,7 +25,6 @@ from tadc.passes.scheduling.tiles import (
     tile_analysis,
     tile_choice,
 )
-from tadc.passes.set_precision import set_precision
 from tadc.runtime.executable import kernel_calls
 from tadc.runtime.on_cpu import CpuExecutable
 from tests.support.campaign import seeds

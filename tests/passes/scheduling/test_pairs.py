@@ -9,9 +9,9 @@ import pytest
 
 import tadc
 from tadc.function import Function
-from tadc.passes.cutting import pair_cuts
 from tadc.passes.scheduling import blocking, pairs
 from tadc.passes.scheduling.tiles import sum_lengths, tile_analysis
+from tadc.passes.splitting.cutting import pair_cuts
 from tadc.runtime.loop_plan import program_in
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps

@@ -8,9 +8,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 import tadc
 from tadc.dialects.tix import AVX_512
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling.blocking import blocking_chooser
 from tadc.passes.scheduling.tiles.tile_choice import priced_tiles
-from tadc.passes.set_precision import set_precision
 
 STRIDED = """\
 w: f32[128, 2, 9, 64]

@@ -13,7 +13,8 @@ from xdsl.dialects.builtin import ModuleOp
 import tadc
 from tadc.dialects import tix
 from tadc.passes.analysis.equivalence import equivalent_definitions
-from tadc.passes.schedule import schedule
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.blocking import blocking_chooser
 from tadc.passes.scheduling.nest import Nest, Rows
@@ -21,7 +22,6 @@ from tadc.passes.scheduling.plan_checks import WrongPlan, mistakes_in, require_c
 from tadc.passes.scheduling.rows.row_parts import Part
 from tadc.passes.scheduling.sharing import steps_of
 from tadc.passes.scheduling.step_order import Step, definitions_of
-from tadc.passes.set_precision import set_precision
 from tests.support.campaign import seeds
 from tests.support.long_calls import make_bands_small
 from tests.support.random_definitions import random_definitions

@@ -9,7 +9,7 @@ import pytest
 
 import tadc
 from tadc.dialects import tix
-from tadc.passes.outline_scans import outline_scans
+from tadc.passes.algebra.outline_scans import outline_scans
 from tadc.passes.scheduling.recurrences import is_recurrence
 from tests.support.derivations import Case
 from tests.support.rewritten import check_meaning

@@ -12,13 +12,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from tadc.passes.analysis.equivalence import equivalent_definitions
-from tadc.passes.schedule import schedule
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
+from tadc.passes.lowering.shape_loops import shape_loops
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.bands.rolls import ROWS
 from tadc.passes.scheduling.blocking import blocking_chooser
 from tadc.passes.scheduling.sharing import nests_of
-from tadc.passes.set_precision import set_precision
-from tadc.passes.shape_loops import shape_loops
 from tadc.runtime.compiled import Compiled
 from tadc.runtime.loop_plan import program_in
 from tests.support.campaign import seeds

@@ -8,11 +8,11 @@ import pytest
 import tadc
 from tadc.dialects import tix
 from tadc.passes.analysis.equivalence import equivalent_definitions
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.blocking import blocking_chooser
 from tadc.passes.scheduling.nest import Rows
 from tadc.passes.scheduling.sharing import nests_of
-from tadc.passes.set_precision import set_precision
 from tests.support.long_calls import count_all_calls_as_long
 from tests.support.row_programs import LAYER_NORM, SOFTMAX
 

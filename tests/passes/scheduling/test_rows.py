@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from tadc.function import Function
-from tadc.passes import cut_sums
-from tadc.passes.cutting import row_cuts
-from tadc.passes.schedule import schedule
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling.blocking import blocking_chooser
 from tadc.passes.scheduling.rows import jammed_rows, piece_sums
-from tadc.passes.set_precision import set_precision
+from tadc.passes.splitting import cut_sums
+from tadc.passes.splitting.cutting import row_cuts
 from tests.support.campaign import CAMPAIGN, in_turn, seeds
 from tests.support.long_calls import count_all_calls_as_long
 from tests.support.reduction_chains import random_chain

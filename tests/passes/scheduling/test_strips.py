@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from tadc.function import Function
-from tadc.passes.schedule import schedule
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling.blocking import blocking_chooser
-from tadc.passes.set_precision import set_precision
 from tadc.runtime.executable import kernel_calls
 from tests.support.campaign import CAMPAIGN, in_turn, seeds
 from tests.support.long_calls import count_all_calls_as_long

@@ -12,7 +12,8 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 
 import tadc
-from tadc.passes.schedule import schedule
+from tadc.passes.lowering.schedule import schedule
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling.blocking import blocking_chooser, chosen_blocking
 from tadc.passes.scheduling.costs import cache_lines, tile_cost
 from tadc.passes.scheduling.tiles import (
@@ -22,7 +23,6 @@ from tadc.passes.scheduling.tiles import (
     tile_analysis,
     tile_choice,
 )
-from tadc.passes.set_precision import set_precision
 from tadc.runtime import size_class
 from tadc.runtime.cpu import CpuModule
 from tadc.runtime.on_cpu import CpuExecutable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tadc
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling.nest import Strips
 from tadc.passes.scheduling.recipes.column_scans import column_scan
 from tadc.passes.scheduling.recipes.elementwise import elementwise
@@ -13,7 +14,6 @@ from tadc.passes.scheduling.recurrences import recurrence_of
 from tadc.passes.scheduling.rows.row_places import places_of
 from tadc.passes.scheduling.scans import column_scans
 from tadc.passes.scheduling.tree.text import tree_text
-from tadc.passes.set_precision import set_precision
 
 
 def test_elementwise_loops_are_parallel() -> None:
