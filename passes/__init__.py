@@ -1,6 +1,7 @@
 """The middle of the compiler: from a program of the dialect `tix` to its derivative, and to loops.
 
-`pipeline` holds the order of all passes with a reason for each place, `run_passes` runs them.
+`pipeline` holds the order of the passes to a derivative, with a reason for each place,
+`code_pipeline` that of the passes to code; `run_passes` runs them.
 
 The way of a program, phase by phase
 ------------------------------------
@@ -23,7 +24,8 @@ a folder for each phase, those of a phase in the order in which a program comes 
   bodies of definitions to `scf`, `arith` and `memref` (`tadc.passes.lowering.schedule`)
 
 Phases take turns: `algebra` serves derivatives and code, `simplify` cleans up behind all of them.
-What a pass is called in `pipeline` and by `tadc-opt -p` does not depend on its folder.
+The
+name of a pass, as `tadc-opt -p` takes it, says nothing of its folder.
 
 A pass imports those of its own phase and of phases that are listed in `tests/house/layers.py` below
 it; what several passes share is in the packages of a phase, or on the ground of all:

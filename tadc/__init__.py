@@ -22,8 +22,9 @@ derivatives. The text goes to `language`: `tadc.language.parse` makes it a progr
 `tadc.dialects.tix`, with all ranges inferred, or raises one of the `errors`, which point into the
 text. `program` keeps both together, as `tadc.program.Program`: what runs passes over the IR, prints
 it back in the language, and finds the place of an error. The passes themselves are `passes`, what
-they read and write is `dialects`; their order is `tadc.passes.pipeline`. (Both folders lie at the
-top of the repository, and come in here by links.)
+they read and write is `dialects`; their order is `tadc.passes.pipeline` and
+`tadc.passes.code_pipeline`. (Both folders lie at the top of the repository, and come in here by
+links.)
 
 `function` gives the user a face of all that, `tadc.function.Function`: called (by `runnable`),
 derived, printed and looked at. A call goes through `runtime`: arguments become arrays, their shapes

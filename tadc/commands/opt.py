@@ -127,7 +127,7 @@ class TadcOpt(xDSLOptMain):
 
     def _scheduling_pipeline(self) -> str:
         """The passes that are given, and behind them those that make loops of a program."""
-        from tadc.passes.pipeline import code_passes
+        from tadc.passes.code_pipeline import code_passes
 
         given = [str(step.pipeline_pass_spec()) for step in self.pipeline.passes]
         return ",".join([*given, *(step.name for _, step in code_passes())])

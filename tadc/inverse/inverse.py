@@ -20,7 +20,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects.tix import DeterminantOp, ProgramOp, SolveOp
 from tadc.errors import ArgumentError, IllConditionedWarning, SingularError, Span
 from tadc.inverse.text import texts
-from tadc.passes.pipeline import splitting_passes, whole_inverse_passes
+from tadc.passes.pipeline import inverse_part_passes, whole_inverse_passes
 from tadc.program import Program
 from tadc.runtime.arguments import DTYPES, Array, is_number
 from tadc.runtime.compiled import Compiled
@@ -62,7 +62,7 @@ class Inverse:
         ]
         self.results = returned[:count]
         self.pivots = {r.label: r for r in returned if r.name in whole.pivots}
-        program.transform(module, splitting_passes().passes)
+        program.transform(module, inverse_part_passes().passes)
         self.steps = [self._step(op) for op in list(module.ops)]
 
     def _step(self, op: Operation) -> Runner | SolveOp | DeterminantOp:

@@ -184,7 +184,7 @@ class Executable(ABC):
     @property
     def _passes(self) -> Sequence[ModulePass]:
         # here, for code from the disk needs none of all the passes
-        from tadc.passes.pipeline import code_passes
+        from tadc.passes.code_pipeline import code_passes
 
         sizes, plan = self.sizes, self.program.loop_plan
         example = self.summary.with_derived(dict(sizes.example))

@@ -1,7 +1,7 @@
 """`Factored`: a program in the definitions that its target runs: partial sums, parts of results.
 
-The passes are those of `tadc.passes.pipeline.summing_passes`. Only long calls on targets with tiles
-have blocks, parts and copies.
+The passes are those of `tadc.passes.code_pipeline.summing_passes`. Only long calls on targets with
+tiles have blocks, parts and copies.
 """
 
 from __future__ import annotations
@@ -67,6 +67,6 @@ class Factored:
 
 def _passes(options: Sequence[Any]) -> Sequence[ModulePass]:
     # here, for a program from the disk needs none of all the passes
-    from tadc.passes.pipeline import summing_passes
+    from tadc.passes.code_pipeline import summing_passes
 
     return summing_passes(*options).passes

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import tadc
+from tadc.passes.code_pipeline import code_passes
 from tadc.passes.derive.differentiate import DifferentiatePass
-from tadc.passes.pipeline import code_passes, derivative_passes
+from tadc.passes.pipeline import derivative_passes
 from tests.support.paths import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").rglob("*.tad"))

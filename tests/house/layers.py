@@ -31,6 +31,7 @@ LAYERS = (
     ("tadc.targets", "tadc.universe", "tadc.summary"),
     ("tadc.support", "tadc.sizes", "tadc.cost"),
     ("tadc.errors", "tadc.modes", "tadc.choices"),
+    ("tadc.passes.code_pipeline",),
     ("tadc.passes", "tadc.passes.pipeline", "tadc.passes.run_passes"),
     ("tadc.passes.layout",),
     ("tadc.passes.lowering",),
@@ -79,6 +80,7 @@ WINGS = {group for groups in LAYERS for group in groups if group.rpartition(".")
     *ROOTS,
     "tadc.dialects.tix",
 }
+PIPELINES = {"tadc.passes.pipeline", "tadc.passes.code_pipeline"}
 PASS_MODULES = {module for module, _ in PASSES.values()}
 ROWS = {group: row for row, groups in enumerate(LAYERS) for group in groups}
 
@@ -113,7 +115,7 @@ def imports_point_down() -> Iterator[str]:
 def wings_import_no_pass() -> Iterator[str]:
     """What passes share knows none of them, also where it lies in the folder of a phase."""
     for module, path in modules("passes").items():
-        if module not in PASS_MODULES and module != "tadc.passes.pipeline":
+        if module not in PASS_MODULES and module not in PIPELINES:
             for imported in PASS_MODULES.intersection(imports(path)):
                 yield f"{module} imports {imported}"
 

@@ -36,7 +36,7 @@ from tests.house.sources import (
 from tests.support.derivations import stages
 from tests.support.paths import ROOT
 
-BESIDE_PHASES = {"tadc.passes", "tadc.passes.pipeline", "tadc.passes.run_passes"}
+BESIDE_PHASES = {*layers.PIPELINES, "tadc.passes.run_passes"}
 """What lies in `passes/` itself: no pass."""
 
 TEST_FOLDERS = {"support", "fuzz", "host_shim", "house"}

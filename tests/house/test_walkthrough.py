@@ -10,8 +10,9 @@ import pytest
 from xdsl.passes import ModulePass, PassPipeline
 
 from lit_tests.conftest import Stage, parse_run_line, run_lines, run_tool
+from tadc.passes.code_pipeline import code_passes
 from tadc.passes.derive.differentiate import DifferentiatePass
-from tadc.passes.pipeline import STAGES, code_passes, derivative_passes
+from tadc.passes.pipeline import STAGES, derivative_passes
 from tadc.universe import TADC
 from tests.support.paths import ROOT
 

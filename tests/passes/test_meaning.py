@@ -23,9 +23,9 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.function import Function
 from tadc.passes.algebra.factoring import block_sums
+from tadc.passes.code_pipeline import code_passes, summing_passes
 from tadc.passes.layout import outline_values
 from tadc.passes.lowering.set_precision import set_precision
-from tadc.passes.pipeline import code_passes, summing_passes
 from tadc.passes.scheduling.costs import cache_lines, tile_cost
 from tadc.passes.scheduling.tiles import (
     block_sizes,

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from tadc.dialects import tix
-from tadc.passes.pipeline import code_passes
+from tadc.passes.code_pipeline import code_passes
 from tadc.passes.rewriting.programs import tensor_names
 from tadc.passes.scheduling.blocking import PLAIN
 from tadc.passes.scheduling.text import planned

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import tadc
 from tadc.dialects.tix import DeterminantOp, ProgramOp, SolveOp
-from tadc.passes.pipeline import splitting_passes, whole_inverse_passes
+from tadc.passes.pipeline import inverse_part_passes, whole_inverse_passes
 from tests.support.campaign import seeds
 from tests.support.random_updates import random_update
 
@@ -40,7 +40,7 @@ def test_results_are_derivatives_pivots_or_parts_of_systems(seed: int, mode: str
     more = whole.result_names[derivatives:]
     assert [name for name in more if name not in names_in_systems(module)] == whole.pivots
     assert not whole.pivots or mode != "log-abs-det"
-    f.program.transform(module, splitting_passes().passes)
+    f.program.transform(module, inverse_part_passes().passes)
     assert sorted(p for part in programs(module) for p in part.pivots) == sorted(whole.pivots)
 
 
