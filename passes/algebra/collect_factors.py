@@ -21,7 +21,7 @@ it could overflow where no quotient does.
 Sums over a short index beside a long one become short sums inside (`factoring/nested_sums.py`).
 
 Only the order changes in which terms are added, and factors multiplied and divided. Differences
-that are factors stay as they are. On entry and on exit sums are bounded.
+that are factors stay as they are.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ from tadc.passes.algebra.factoring.scalar_monomials import Chosen, Leaf, Scalars
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, weight
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.lower_bounds import is_far_from_zero
+from tadc.passes.analysis.properties import calls_expanded, sums_bounded
 from tadc.passes.analysis.rounding import in_extremum, must_round_identically
 from tadc.passes.analysis.value_numbers import ValueNumbers
 from tadc.passes.index_sets.context import stays_inside
@@ -59,6 +60,8 @@ class CollectFactorsPass(LocalPass):
     """`collect-factors`: no options."""
 
     name = "collect-factors"
+    requires = (sums_bounded, calls_expanded)
+    leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return collect_factors(program)

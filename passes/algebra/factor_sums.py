@@ -23,8 +23,6 @@ none is. What several definitions sum is a tensor, too (`passes/algebra/factorin
 Only the order changes in which terms are multiplied and added: by its rounding, and where an
 argument is not finite, the result may differ. Sums that must round identically stay as they are,
 and so do those inside extrema.
-
-On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
@@ -40,6 +38,7 @@ from tadc.passes.algebra.factoring.extracted_sums import Extractions, extracted
 from tadc.passes.algebra.factoring.partial_sums import Extraction, TermsOfSums, find_extraction
 from tadc.passes.algebra.factoring.shared_sums import shared_extractions
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.rewriting.part_sizes import with_derived_sizes
 from tadc.passes.rewriting.program_pass import ProgramPass
@@ -57,6 +56,7 @@ class FactorSumsPass(ProgramPass):
     for these sizes."""
 
     name = "factor-sums"
+    requires = leaves = (sums_bounded,)
     scans: bool = False
     sizes: tuple[str, ...] = ()
 

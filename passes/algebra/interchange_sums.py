@@ -16,8 +16,6 @@ which vectors can be read:
 Only the order changes in which terms are added or compared. Reductions stay as they are where an
 index would have bounds that depend on one after it; and sums that must round identically, or that
 are inside extrema.
-
-On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
@@ -32,6 +30,7 @@ from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.algebra.shift_sums import in_extremum
 from tadc.passes.analysis.access import is_slow, stride
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
@@ -54,6 +53,7 @@ class InterchangeSumsPass(LocalPass):
     """`interchange-sums`: no options."""
 
     name = "interchange-sums"
+    requires = leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return interchange_sums(program)

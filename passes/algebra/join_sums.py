@@ -15,7 +15,7 @@ Sums are joined that are terms of an element, but for factors, which move into t
 terms depend on the same indices: `split-sums` parts others. What they share must be dear: to run
 over the points once more costs little.
 
-Only the order changes in which terms are added. On entry and on exit sums are bounded.
+Only the order changes in which terms are added.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.dialects.tix import elementwise as ew
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import calls_expanded, sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.analysis.value_numbers import ValueNumbers
 from tadc.passes.rewriting.builder import BodyBuilder
@@ -50,6 +51,8 @@ class JoinSumsPass(LocalPass):
     """`join-sums`: no options."""
 
     name = "join-sums"
+    requires = (sums_bounded, calls_expanded)
+    leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return join_sums(program)

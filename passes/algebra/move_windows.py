@@ -17,8 +17,6 @@ either factor may have the windows: that is so where s is read nowhere else, and
 two alone. Bounds move with windows, so that they are moved only where partial sums take fewer
 operations then. Only the order changes in which terms are added. Sums that must round identically
 stay as they are.
-
-On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
@@ -37,6 +35,7 @@ from tadc.passes.algebra.factor_sums import factor_sums
 from tadc.passes.algebra.factoring.sum_places import SumPlace
 from tadc.passes.algebra.shift_sums import Indices, with_indices
 from tadc.passes.analysis.costs import FREE
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import in_extremum, must_round_identically
 from tadc.passes.rewriting.part_sizes import with_derived_sizes
 from tadc.passes.rewriting.products import Product
@@ -50,6 +49,7 @@ class MoveWindowsPass(ProgramPass):
     """`move-windows{sizes="N=512"}`: made best for these sizes."""
 
     name = "move-windows"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

@@ -26,6 +26,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Constraint
 from tadc.dialects.tix import elementwise as ew
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import in_extremum, must_round_identically
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
@@ -44,6 +45,7 @@ class MultiplyOutPass(ProgramPass):
     """`multiply-out`: no options."""
 
     name = "multiply-out"
+    requires = leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return multiply_out(program)

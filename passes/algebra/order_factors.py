@@ -19,7 +19,7 @@ Each pair of axes may ask for another order. That of the cheapest blocks is take
 Products that several operations use stay as they are, and so do those that must round identically,
 and those inside extrema. Only the order changes in which factors are multiplied.
 
-On entry sums are bounded, precisions set and loops shaped.
+On entry loops are shaped (`shape-loops`).
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import elementwise as ew
 from tadc.passes.algebra.shift_sums import in_extremum
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import precisions_set, sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.written_sizes import parse_sizes
@@ -60,6 +61,8 @@ class OrderFactorsPass(LocalPass):
     """
 
     name = "order-factors"
+    requires = (sums_bounded, precisions_set)
+    leaves = (sums_bounded,)
     tile: bool = False
     sizes: tuple[str, ...] = ()
 

@@ -27,6 +27,7 @@ from xdsl.rewriter import Rewriter
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, TensorType
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
@@ -44,6 +45,7 @@ class OrderWindowsPass(ProgramPass):
     """`order-windows`: no options."""
 
     name = "order-windows"
+    requires = leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return order_windows(program)

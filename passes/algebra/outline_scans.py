@@ -26,10 +26,9 @@ along j of sums along i. Where the terms are a tensor, but in another order, the
 and what reads y reads `y_turned`. Factors that depend on j alone leave the sum, under a condition
 that it has terms: then all that they read is there. A scan that is a part of an element becomes a
 definition of its own, unless loops can carry its total as it stands, and so does a sum weighed by
-products on the way (`passes/scheduling/recurrences.py`), of which a product of sums may consist
-(`passes/algebra/factoring/separate_sums.py`), or powers
-(`passes/scheduling/powers_of_distances.py`). Reductions that must round identically stay as they
-are, and so do those of few elements in the example of `sizes`. On exit sums are bounded.
+products on the way (`scheduling/recurrences.py`), of which a product of sums may consist
+(`factoring/separate_sums.py`), or powers (`scheduling/powers_of_distances.py`). Reductions stay as
+they are that must round identically, and those of few elements in the example of `sizes`.
 """
 
 from __future__ import annotations
@@ -46,6 +45,7 @@ from tadc.dialects.quick import operands_of
 from tadc.dialects.tix import Affine, Constraint, TensorType, between
 from tadc.passes.algebra.factoring.separate_sums import separate_sums
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import is_free, must_round_identically
 from tadc.passes.derive.absorb_conditions import bounded_without_conditions
 from tadc.passes.derive.infer_ranges import infer_ranges
@@ -67,21 +67,20 @@ from tadc.passes.simplify.simplify_sums import simplify_sums
 FEWEST_ELEMENTS = 32
 """The number of elements along its index from which on a scan is worth definitions of its own."""
 
-Sizes = Mapping[str, int]
-
 
 @dataclass(frozen=True)
 class OutlineScansPass(ProgramPass):
     """`outline-scans{sizes="N=512"}`: made best for these sizes, right for all."""
 
     name = "outline-scans"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return outline_scans(program, parse_sizes(self.sizes))
 
 
-def outline_scans(program: tix.ProgramOp, sizes: Sizes) -> tix.ProgramOp:
+def outline_scans(program: tix.ProgramOp, sizes: Mapping[str, int]) -> tix.ProgramOp:
     """The program with names for scans and their terms where that lets loops carry totals; the same
     one where nothing gets a name."""
     rewritten = [
@@ -123,7 +122,7 @@ def _moving(program: tix.ProgramOp) -> Iterator[tix.DefineOp]:
             yield op
 
 
-def _scan_of(op: tix.ReductionOp, around: tix.DefineOp, sizes: Sizes) -> Scan | None:
+def _scan_of(op: tix.ReductionOp, around: tix.DefineOp, sizes: Mapping[str, int]) -> Scan | None:
     """The scan that a reduction is along the last index that it is one along."""
     uses = IndexUses()
     for index, size in reversed(list(zip(around.indices, around.shape, strict=True))):
@@ -135,7 +134,7 @@ def _scan_of(op: tix.ReductionOp, around: tix.DefineOp, sizes: Sizes) -> Scan | 
     return None
 
 
-def _inside(op: tix.DefineOp, sizes: Sizes) -> Iterator[Scan]:
+def _inside(op: tix.DefineOp, sizes: Mapping[str, int]) -> Iterator[Scan]:
     """The scans of a definition that are not just its elements."""
     weighed = [r for s in op.walk() if isinstance(s, tix.SumOp) and (r := recurrence_in(s, op))]
     yield from (r.scan for r in weighed if r.scan.result is not tix.yielded(op.body))
@@ -148,7 +147,7 @@ def _inside(op: tix.DefineOp, sizes: Sizes) -> Iterator[Scan]:
                 yield scan
 
 
-def _without_loops(program: tix.ProgramOp, sizes: Sizes) -> dict[tix.DefineOp, Scan]:
+def _without_loops(program: tix.ProgramOp, sizes: Mapping[str, int]) -> dict[tix.DefineOp, Scan]:
     """The definitions that are scans of which loops cannot carry totals as they stand.
 
     Those that read other ones wait for these.

@@ -25,8 +25,6 @@ nothing is known of sizes and loops. Here a change is better that leaves, in thi
 The best change is made as long as one is better, and bounds are inferred for what comes out. Only
 the order changes in which terms are added. Sums that must round identically stay as they are, and
 so do those inside extrema.
-
-On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
@@ -44,6 +42,7 @@ from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.once import cached_property
 from tadc.passes.analysis.access import is_slow
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import in_extremum, must_round_identically
 from tadc.passes.derive.infer_ranges import infer_ranges
 from tadc.passes.rewriting.builder import BodyBuilder, whole_part
@@ -71,6 +70,7 @@ class ShiftSumsPass(LocalPass):
     """`shift-sums`: no options."""
 
     name = "shift-sums"
+    requires = leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return shift_sums(program)

@@ -10,8 +10,7 @@ by  sum_k (u + v) = sum_k u + sum_k v.  The second sum is the same for all j: a 
 once per row. Factors that did not stand in every term can now leave their sum (`simplify-sums`).
 
 Only the order in which terms are added changes. Sums stay as they are that must round identically,
-and so do those inside extrema, whose terms derivatives compare with them. On entry and on exit sums
-are bounded.
+and so do those inside extrema, whose terms derivatives compare with them.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.passes.algebra.shift_sums import in_extremum
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import calls_expanded, sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
@@ -39,6 +39,8 @@ class SplitSumsPass(LocalPass):
     """`split-sums`: for code in tiles, which then computes each part once per row or column."""
 
     name = "split-sums"
+    requires = (sums_bounded, calls_expanded)
+    leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return split_sums(program)

@@ -20,5 +20,6 @@
 - `window_strides`: by how much windows move over an index, as those of transposed convolutions do
 - `quotient_splits`: indices that count by quotients and remainders
 - `index_ranges`: the interval of each integer of a scheduled function
-- `stage_checks`: conditions that hold at a stage, checked where the next pass relies on them
+- `properties`: properties that passes require and leave
+- `stage_checks`: those that a pass relies on, checked where it begins
 """

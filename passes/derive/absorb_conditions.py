@@ -56,8 +56,6 @@ extrema stay whole, since ties are shared by all their terms.
 With `by_borders`, as code wants it, those that change near the ends of a long index, as boundaries
 do, are decided in all but a few points even so: these become sets of their own, in which conditions
 stay.
-
-On entry and exit no equation holds an own index of its reduction.
 """
 
 from __future__ import annotations
@@ -70,6 +68,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Constraint
 from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.properties import equations_solved
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.derive.infer_ranges import infer_ranges
 from tadc.passes.derive.solve_index_kernels import solve_index_kernels
@@ -111,6 +110,7 @@ class AbsorbConditionsPass(LocalPass):
     """`absorb-conditions`: no options."""
 
     name = "absorb-conditions"
+    requires = leaves = (equations_solved,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return absorb_conditions(program)

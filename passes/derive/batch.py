@@ -55,6 +55,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, TensorType
 from tadc.passes.analysis.activity import varied
+from tadc.passes.analysis.properties import axes_apart
 from tadc.passes.analysis.stage_checks import require_no_views
 from tadc.passes.derive.outline_reductions import outline_reductions
 from tadc.passes.index_sets.paths import Path
@@ -81,6 +82,7 @@ class BatchPass(ProgramPass):
     """
 
     name = "batch"
+    requires = (axes_apart,)
     arguments: tuple[str, ...] = ()
     results: tuple[str, ...] = ()
 

@@ -58,6 +58,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tadc.dialects import tix
 from tadc.passes.analysis.activity import varied
+from tadc.passes.analysis.properties import axes_apart, sums_named
 from tadc.passes.analysis.stage_checks import require_no_views
 from tadc.passes.derive.differentiation.cancelled_extrema import cancelled_extrema
 from tadc.passes.derive.differentiation.extended_program import ExtendedProgram
@@ -86,6 +87,7 @@ class DifferentiatePass(ProgramPass):
     """
 
     name = "differentiate"
+    requires = (axes_apart, sums_named)
     wrt: tuple[str, ...] = ()
     unit_adjoint: bool = False
     keep_values: bool = False

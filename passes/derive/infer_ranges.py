@@ -29,6 +29,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Constraint
+from tadc.passes.analysis.properties import equations_solved, sums_bounded
 from tadc.passes.index_sets.context import ContextCloner
 from tadc.passes.index_sets.space import Space, require_short_numbers
 from tadc.passes.polyhedral.fourier_motzkin import BudgetError
@@ -48,6 +49,8 @@ class InferRangesPass(LocalPass):
     """`infer-ranges`: no options."""
 
     name = "infer-ranges"
+    requires = (equations_solved,)
+    leaves = (equations_solved, sums_bounded)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return infer_ranges(program)

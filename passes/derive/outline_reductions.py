@@ -54,6 +54,7 @@ from tadc.passes.algebra.factoring.equal_tensors import merge_equal_tensors
 from tadc.passes.algebra.factoring.needed_elements import Branches, NeededElements, needed_elements
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.linear_uses import adjoint_needs
+from tadc.passes.analysis.properties import sums_named
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.analysis.value_numbers import ValueNumbers
 from tadc.passes.index_sets.paths import Path
@@ -87,6 +88,7 @@ class OutlineReductionsPass(ProgramPass):
     has blocks by itself for these sizes; else what derivatives need."""
 
     name = "outline-reductions"
+    leaves = (sums_named,)
     shared: bool = False
     blocks: bool = False
     sizes: tuple[str, ...] = ()

@@ -38,6 +38,7 @@ from tadc.dialects.tix import Affine
 from tadc.passes.analysis.costs import FREE, weight
 from tadc.passes.analysis.linear_uses import linear_results
 from tadc.passes.analysis.machine_facts import MACHINE
+from tadc.passes.analysis.properties import sums_named
 from tadc.passes.derive.differentiation.reverse_scalars import LocalReverse
 from tadc.passes.index_sets.paths import Path, elements
 from tadc.passes.polyhedral.images import rank
@@ -56,6 +57,7 @@ class OutlineStencilsPass(ProgramPass):
     """`outline-stencils`: no options."""
 
     name = "outline-stencils"
+    requires = leaves = (sums_named,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return outline_stencils(program)

@@ -22,8 +22,6 @@ numbers the solutions, `i = 3 z - p` and `j = p - 2 z`. In the constraints `s t`
 as the row that it equals, so that bounds divide once.
 
 Two opposite inequalities are an equation: an index with one value needs no loop.
-
-On exit no equation holds an own index of its sum.
 """
 
 from __future__ import annotations
@@ -35,6 +33,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.analysis.properties import equations_solved
 from tadc.passes.index_sets.disjuncts import with_equations
 from tadc.passes.index_sets.space import require_short_numbers
 from tadc.passes.polyhedral.diophantine import Solution, solve
@@ -53,6 +52,7 @@ class SolveIndexKernelsPass(LocalPass):
     """`solve-index-kernels`: no options."""
 
     name = "solve-index-kernels"
+    leaves = (equations_solved,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return solve_index_kernels(program)

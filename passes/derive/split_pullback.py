@@ -36,7 +36,6 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 
 from tadc.dialects import tix
 from tadc.dialects.tix import elementwise as ew
@@ -45,6 +44,7 @@ from tadc.passes.analysis.activity import useful, varied
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from tadc.passes.analysis.rounding import has_equality
 from tadc.passes.rewriting.failure import PassFailure
+from tadc.passes.rewriting.program_pass import ContractPass
 from tadc.passes.rewriting.programs import ProgramBuilder, exchange, location_of, reads_of, type_of
 from tadc.passes.rewriting.running_totals import accumulate_early
 
@@ -56,7 +56,7 @@ MOST_COST_TO_RECOMPUTE_RESULT = 2 * COST_OF_FUNCTION + MOST_OPERATIONS_TO_RECOMP
 
 
 @dataclass(frozen=True)
-class SplitPullbackPass(ModulePass):
+class SplitPullbackPass(ContractPass):
     """`split-pullback{adjoints=df,dg recompute=true}`: the first program must not need `adjoints`.
 
     With `recompute` large tensors made of few numbers are computed again rather than saved.

@@ -27,16 +27,16 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tadc.dialects import tix
 from tadc.passes.derive.split_pullback import program_part
+from tadc.passes.rewriting.program_pass import ContractPass
 from tadc.passes.rewriting.programs import label_of, reads_of
 
 
 @dataclass(frozen=True)
-class SplitSolvesPass(ModulePass):
+class SplitSolvesPass(ContractPass):
     """`split-solves`: no options."""
 
     name = "split-solves"

@@ -27,6 +27,7 @@ from itertools import pairwise
 from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.program_pass import ProgramPass
 from tadc.passes.rewriting.programs import (
@@ -46,6 +47,7 @@ class ElideCopiesPass(ProgramPass):
     """`elide-copies`: no options."""
 
     name = "elide-copies"
+    requires = leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return elide_copies(program)

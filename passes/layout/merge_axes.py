@@ -39,6 +39,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, between
 from tadc.dialects.tix.affine import product
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.program_pass import LocalPass
@@ -51,6 +52,7 @@ class MergeAxesPass(LocalPass):
     """`merge-axes{strided=true}`: for code that reads tensors whose rows may lie apart."""
 
     name = "merge-axes"
+    requires = leaves = (sums_bounded,)
     strided: bool = False
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

@@ -45,6 +45,7 @@ from tadc.passes.algebra.factoring.contraction_order import storing
 from tadc.passes.algebra.factoring.equal_tensors import merge_equal_tensors
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.index_sets.context import stays_inside
 from tadc.passes.index_sets.sets import index_set
@@ -86,6 +87,7 @@ class OutlineValuesPass(ProgramPass):
     """`outline-values{sizes="N=512"}`: what is worth a tensor for these sizes; right for all."""
 
     name = "outline-values"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

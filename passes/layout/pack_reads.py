@@ -51,6 +51,7 @@ from tadc.dialects.tix import Affine
 from tadc.passes.algebra.shift_sums import shift_sums
 from tadc.passes.analysis.access import is_slow, stride
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import is_free, must_round_identically
 from tadc.passes.derive.absorb_conditions import bounded_without_conditions
 from tadc.passes.lowering.set_precision import set_precision
@@ -125,6 +126,7 @@ class PackReadsPass(ProgramPass):
     """
 
     name = "pack-reads"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
     precision: str = "f64"
 

@@ -27,6 +27,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.passes.algebra.factoring.recomputation import Recomputation
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.index_sets.sets import boxed_indices
@@ -49,6 +50,7 @@ class RecomputeElementsPass(ProgramPass):
     """`recompute-elements{sizes="N=512"}`: made best for these, right for all."""
 
     name = "recompute-elements"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

@@ -13,7 +13,7 @@ Of the copy they read what lies side by side, whichever k they are at. The axis 
 last index is the last one of the copy; the others keep their order.
 
 A copy pays where elements are read many times. Nothing is copied unless it is known how large sizes
-are. On entry and on exit sums are bounded.
+are.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tadc.dialects import tix
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.index_sets.sets import boxed_indices
 from tadc.passes.rewriting.axis_copies import CopyReader, Order
@@ -42,6 +43,7 @@ class TransposeReadsPass(ProgramPass):
     """`transpose-reads{least="I=512" most="I=1023"}`: for sizes between these; right for all."""
 
     name = "transpose-reads"
+    requires = leaves = (sums_bounded,)
     least: tuple[str, ...] = ()
     most: tuple[str, ...] = ()
 

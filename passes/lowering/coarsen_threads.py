@@ -27,7 +27,6 @@ from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from tadc.dialects.loops import ParallelOp
 from tadc.dialects.loops.functions import names_in
@@ -39,11 +38,12 @@ from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 from tadc.passes.lowering.threads.copies import Copier, Dependences
 from tadc.passes.lowering.threads.thread_costs import Tile, best_tile
+from tadc.passes.rewriting.program_pass import ContractPass
 from tadc.passes.rewriting.written_sizes import parse_sizes
 
 
 @dataclass(frozen=True)
-class CoarsenThreadsPass(ModulePass):
+class CoarsenThreadsPass(ContractPass):
     """`coarsen-threads{sizes="I=512"}`: made best for these sizes, right for all."""
 
     name = "coarsen-threads"

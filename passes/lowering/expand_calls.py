@@ -24,6 +24,7 @@ from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from tadc.dialects import tix
+from tadc.passes.analysis.properties import calls_expanded
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.failure import PassFailure
 from tadc.passes.rewriting.formulas import emit_formula
@@ -36,6 +37,7 @@ class ExpandCallsPass(ProgramPass):
     """`expand-calls`: no options."""
 
     name = "expand-calls"
+    leaves = (calls_expanded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return expand_calls(program)

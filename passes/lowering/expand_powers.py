@@ -25,6 +25,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
 from tadc.dialects.tix import elementwise as ew
 from tadc.passes.analysis.index_values import form_of
+from tadc.passes.analysis.properties import calls_expanded
 from tadc.passes.index_sets.context import ContextCloner
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.program_pass import LocalPass
@@ -39,6 +40,7 @@ class ExpandPowersPass(LocalPass):
     """`expand-powers`: no options."""
 
     name = "expand-powers"
+    requires = (calls_expanded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return expand_powers(program)

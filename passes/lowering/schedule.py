@@ -40,8 +40,7 @@ One iteration of the parallel loop owns one element of the result: nothing is wr
 nothing needs an atomic operation. A body computes in the precision of its result; elements of
 another precision are converted where they are read.
 
-On entry sums are bounded, precisions set and loops shaped (`infer-ranges`, `set-precision`,
-`shape-loops`). The result obeys the conventions of `dialects/loops`.
+On entry loops are shaped (`shape-loops`). The result obeys the conventions of `dialects/loops`.
 """
 
 from __future__ import annotations
@@ -63,7 +62,6 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 
 from tadc.dialects import tix
 from tadc.dialects.loops import CallOp
@@ -71,12 +69,14 @@ from tadc.dialects.loops.functions import names_in, stride_names
 from tadc.dialects.quick import INDEX, block_with, dissolve, make
 from tadc.dialects.tix.affine import factors_of
 from tadc.passes.analysis.equivalence import Member, equivalent_definitions
+from tadc.passes.analysis.properties import calls_expanded, precisions_set, sums_bounded
 from tadc.passes.analysis.rounding import compared_definitions, must_round_identically
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.analysis.stage_checks import require_bounded, require_precision
 from tadc.passes.lowering.nest_loops import Around, loops_of
 from tadc.passes.lowering.scalars.body_lowering import Strides
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
+from tadc.passes.rewriting.program_pass import ContractPass
 from tadc.passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names, type_of
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.bands.band_stages import Bands
@@ -94,7 +94,7 @@ Names = Mapping[SSAValue, str]
 
 
 @dataclass(frozen=True)
-class SchedulePass(ModulePass):
+class SchedulePass(ContractPass):
     """`schedule{tile=true sizes="N=64" least="N=65"}`: in tiles where they pay, made best for these
     sizes.
 
@@ -106,6 +106,7 @@ class SchedulePass(ModulePass):
     """
 
     name = "schedule"
+    requires = (sums_bounded, calls_expanded, precisions_set)
     tile: bool = False
     sizes: tuple[str, ...] = ()
     least: tuple[str, ...] = ()

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tadc.dialects import tix
 from tadc.dialects.tix import TensorType
+from tadc.passes.analysis.properties import precisions_set
 from tadc.passes.rewriting.program_pass import ProgramPass
 from tadc.passes.rewriting.programs import type_of
 
@@ -27,6 +28,7 @@ class SetPrecisionPass(ProgramPass):
     """`set-precision{real=f64}`: the element type, `f32` or `f64`, of tensors of type `real`."""
 
     name = "set-precision"
+    leaves = (precisions_set,)
     real: str = "f64"
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

@@ -37,8 +37,6 @@ What is made of the sum under the condition stays there:
 
     if i < N { 2 * sum over k of E(k) } else 0
     s = sum over k of E(k);  if i < N { 2 * s } else 0
-
-On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
@@ -53,6 +51,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Constraint, between
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import axes_apart, calls_expanded, precisions_set, sums_bounded
 from tadc.passes.derive.absorb_conditions import bounded_without_conditions
 from tadc.passes.index_sets.conditional_constants import absent_values
 from tadc.passes.index_sets.context import ContextCloner
@@ -94,6 +93,8 @@ class ShapeLoopsPass(LocalPass):
     """
 
     name = "shape-loops"
+    requires = (axes_apart, sums_bounded, calls_expanded, precisions_set)
+    leaves = (sums_bounded,)
     tile: bool = False
     sizes: tuple[str, ...] = ()
 

@@ -33,6 +33,7 @@ from xdsl.rewriter import Rewriter
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.properties import all_used, sums_bounded, sums_over_ranges
 from tadc.passes.index_sets.disjuncts import negate
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.polyhedral.images import rank
@@ -53,6 +54,8 @@ class InlineDefinitionsPass(ProgramPass):
     """`inline-definitions`: no options."""
 
     name = "inline-definitions"
+    requires = (sums_bounded, sums_over_ranges)
+    leaves = (sums_bounded, sums_over_ranges, all_used)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return inline_definitions(program)

@@ -10,8 +10,6 @@ since `A + 0 = A`, and `i >= 1` holds wherever `i == 0` does not. A condition wi
 read is cut into disjoint disjuncts when it is derived, each with a sum of its own. Where these sums
 are over one point, such guards are left of them, and each addition would only add zeros. Where `A`
 and `B` are the same, that is one choice with both conditions.
-
-On entry and on exit every sum has bounds.
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ from xdsl.rewriter import Rewriter
 from tadc.dialects import tix
 from tadc.dialects.tix import Constraint
 from tadc.dialects.tix import elementwise as ew
+from tadc.passes.analysis.properties import sums_bounded, sums_over_ranges
 from tadc.passes.index_sets.context import ContextCloner
 from tadc.passes.index_sets.disjuncts import complement, negate
 from tadc.passes.index_sets.space import feasible
@@ -38,6 +37,7 @@ class JoinGuardsPass(LocalPass):
     """`join-guards`: no options."""
 
     name = "join-guards"
+    requires = leaves = (sums_bounded, sums_over_ranges)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return join_guards(program)

@@ -22,9 +22,10 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 
 from tadc.dialects import tix
+from tadc.passes.analysis.properties import all_used
+from tadc.passes.rewriting.program_pass import ContractPass
 from tadc.passes.rewriting.programs import reads_of, type_of
 
 ASSUMED_SIZE = 64
@@ -32,10 +33,11 @@ ASSUMED_SIZE = 64
 
 
 @dataclass(frozen=True)
-class OrderDefinitionsPass(ModulePass):
+class OrderDefinitionsPass(ContractPass):
     """`order-definitions`: no options."""
 
     name = "order-definitions"
+    requires = leaves = (all_used,)
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for program in op.ops:

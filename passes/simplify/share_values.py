@@ -24,8 +24,6 @@ So does one that choices with the same test compute (`passes/scheduling/shared_c
 The gradient of a stencil that depends on differences of neighbours is like this: each difference
 has two ends. Elements are read where they are there, and nothing is computed at more points than
 before but for a few at the ends of ranges.
-
-On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
@@ -37,6 +35,7 @@ from typing import Self
 from xdsl.ir import Block, Operation, SSAValue
 
 from tadc.dialects import tix
+from tadc.passes.analysis.properties import calls_expanded, sums_bounded
 from tadc.passes.analysis.value_numbers import ValueNumbers
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
@@ -52,6 +51,8 @@ class ShareValuesPass(LocalPass):
     """`share-values`: no options."""
 
     name = "share-values"
+    requires = (sums_bounded, calls_expanded)
+    leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return share_values(program)

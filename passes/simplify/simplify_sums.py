@@ -32,6 +32,7 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.dialects.quick import QuickOperation, operands_of
 from tadc.dialects.tix import Affine, Constraint, between
+from tadc.passes.analysis.properties import sums_bounded, sums_over_ranges
 from tadc.passes.analysis.speculation import (
     is_number,
     is_number_product,
@@ -54,6 +55,8 @@ class SimplifySumsPass(LocalPass):
     """`simplify-sums`: no options."""
 
     name = "simplify-sums"
+    requires = (sums_bounded,)
+    leaves = (sums_bounded, sums_over_ranges)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return simplify_sums(program)

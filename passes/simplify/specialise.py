@@ -43,6 +43,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, DerivedSizeAttr, TensorType, Variable
+from tadc.passes.analysis.properties import axes_apart
 from tadc.passes.analysis.redundant import without_redundant
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.analysis.stage_checks import require_no_views
@@ -66,6 +67,7 @@ class SpecialisePass(ProgramPass):
     """
 
     name = "specialise"
+    requires = (axes_apart,)
     sizes: tuple[str, ...] = ()
     least: tuple[str, ...] = ()
     most: tuple[str, ...] = ()

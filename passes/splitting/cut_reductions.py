@@ -29,7 +29,7 @@ indices, for which these windows are computed right before
 
 Other reductions over such boxes have pieces of the same sides.
 
-Definitions that must round identically stay as they are. On entry and on exit sums are bounded.
+Definitions that must round identically stay as they are.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ from tadc.dialects.tix import Affine, TensorType, between
 from tadc.dialects.tix.affine import SizeValues
 from tadc.passes.analysis.access import moves_last
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import is_free, must_round_identically
 from tadc.passes.index_sets.sets import boxed_indices
 from tadc.passes.rewriting.builder import BodyBuilder
@@ -106,6 +107,7 @@ class CutReductionsPass(ProgramPass):
     """`cut-reductions{sizes="I=512"}`: reductions that are long for these sizes; right for all."""
 
     name = "cut-reductions"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

@@ -28,8 +28,7 @@ So their memory does not grow with the number of rows.
 Pieces stand behind the last definition that runs along the rows, and what they are added up to
 before the first one that reads it. Sums over so many rows that no near cache keeps a strip of them
 have pieces whatever runs along these, as memory gives whole rows quickest: they stand where all is
-there that they read. Definitions that must round identically stay as they are. On entry and on exit
-sums are bounded.
+there that they read. Definitions that must round identically stay as they are.
 """
 
 from __future__ import annotations
@@ -42,6 +41,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, TensorType, between
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import is_free, must_round_identically
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
@@ -65,6 +65,7 @@ class CutSumsPass(ProgramPass):
     """`cut-sums{sizes="I=512"}`: sums that are long for these sizes; right for all."""
 
     name = "cut-sums"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

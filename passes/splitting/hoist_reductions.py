@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from xdsl.ir import Operation, Region, SSAValue
 
 from tadc.dialects import tix
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.index_sets.context import stays_inside
 from tadc.passes.index_sets.disjuncts import complement, is_thin
@@ -43,6 +44,7 @@ class HoistReductionsPass(ProgramPass):
     """`hoist-reductions`: without options."""
 
     name = "hoist-reductions"
+    requires = leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return hoist_reductions(program)

@@ -16,7 +16,7 @@ it is hardest cuts a set in two,
 
 one bound after the other: each term is in one part, whatever the sizes are. Bounds that move by
 more than a few values stay, and so do short sums and those that must round identically or stand
-inside extrema. On entry and on exit sums are bounded.
+inside extrema.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.derive.infer_ranges import infer_ranges
 from tadc.passes.index_sets.cells import WIDEST_BORDER
 from tadc.passes.rewriting.builder import BodyBuilder
@@ -50,6 +51,7 @@ class PeelSumsPass(LocalPass):
     """`peel-sums{sizes="N=512"}`: sums that are long for these sizes; right for all."""
 
     name = "peel-sums"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

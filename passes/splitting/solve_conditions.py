@@ -16,8 +16,6 @@ terms have no choices:
 
     s = sum over i in {0 <= i < N} of (x[N - 1] if i == 0 else x[i - 1]) * x[i]
     s = sum over i in {1 <= i < N} of x[i - 1] * x[i]  +  x[N - 1] * x[0]
-
-On entry and on exit sums are bounded.
 """
 
 from __future__ import annotations
@@ -30,6 +28,7 @@ from xdsl.ir import Operation
 
 from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.derive.absorb_conditions import bounded_without_conditions
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.programs import choose_definitions, reductions_around
@@ -52,6 +51,7 @@ class SolveConditionsPass(LocalPass):
     """`solve-conditions{sizes="N=512"}`: made best for these, right for all."""
 
     name = "solve-conditions"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

@@ -30,7 +30,7 @@ it counts by whole quotients, and remainders fill a vector: `y[t, k] = x[k // 64
 are ⌈P / m⌉ quotients: a derived size, where that is no affine form. What lies behind the last
 element is 0, and nobody reads it.
 
-Definitions with values that must round identically stay as they are. On exit sums are bounded.
+Definitions with values that must round identically stay as they are.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, TensorType, Variable, between
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.quotient_splits import (
     Split,
     Splits,
@@ -86,6 +87,7 @@ class SplitAxesPass(ProgramPass):
     """`split-axes{sizes="N=512"}`: best for these sizes; derived ones have other names."""
 
     name = "split-axes"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

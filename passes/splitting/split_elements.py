@@ -38,6 +38,7 @@ from tadc.dialects.tix import elementwise as ew
 from tadc.passes.algebra.shift_sums import ranges_of_numbers
 from tadc.passes.analysis.costs import is_dear
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.rewriting.builder import Body, BodyBuilder
@@ -65,6 +66,7 @@ class SplitElementsPass(ProgramPass):
     """`split-elements`: no options."""
 
     name = "split-elements"
+    requires = leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return split_elements(program)

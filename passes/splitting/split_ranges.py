@@ -34,6 +34,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, TensorType
 from tadc.dialects.tix.affine import SizeValues, factors_of
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.rewriting.builder import Body, BodyBuilder
@@ -54,6 +55,7 @@ class SplitRangesPass(ProgramPass):
     names."""
 
     name = "split-ranges"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

@@ -40,6 +40,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, TensorType, Variable
 from tadc.passes.algebra.shift_sums import SumView, ranges_of_numbers
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.derive.absorb_conditions import bounded_without_conditions
 from tadc.passes.rewriting.builder import Body, BodyBuilder, whole_part
@@ -70,6 +71,7 @@ class SplitResiduesPass(ProgramPass):
     """`split-residues{sizes="N=512"}`: derived sizes have other names than these."""
 
     name = "split-residues"
+    requires = leaves = (sums_bounded,)
     sizes: tuple[str, ...] = ()
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:

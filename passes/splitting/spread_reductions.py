@@ -18,7 +18,7 @@ y[j] = sum[i](x[i, j]), the remainders come first, and other indices are parted.
 
 The reduction of many pieces is spread again, until none is long. Definitions that must round
 identically stay as they are. Nothing is spread unless it is known how large sizes are: pieces take
-memory. On entry and on exit sums are bounded.
+memory.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, TensorType, between
 from tadc.passes.analysis.access import moves_last
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import is_free, must_round_identically
 from tadc.passes.analysis.size_bounds import Bounds, SizeBounds
 from tadc.passes.index_sets.sets import boxed_indices
@@ -71,6 +72,7 @@ class SpreadReductionsPass(ProgramPass):
     """`spread-reductions{least="I=512" most="I=1023"}`: for sizes between these; right for all."""
 
     name = "spread-reductions"
+    requires = leaves = (sums_bounded,)
     least: tuple[str, ...] = ()
     most: tuple[str, ...] = ()
 

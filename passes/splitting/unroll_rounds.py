@@ -13,7 +13,7 @@ as gradients of windows on circles are: `q` of `e - 99 q = p` counts rounds, of 
 into one or two others. Of most elements all but one of the sums are empty, and that one has a box.
 An index counts rounds where its factor in all of its bounds is no less than the number of values of
 the definition's indices there, and numbers leave it two or three values. Sums that must round
-identically stay, and so do those inside extrema. On entry and on exit sums are bounded.
+identically stay, and so do those inside extrema.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.derive.infer_ranges import infer_ranges
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.index_sets.wraps import MOST_VALUES, Ends, ranges_around
@@ -44,6 +45,7 @@ class UnrollRoundsPass(LocalPass):
     """`unroll-rounds`: without options."""
 
     name = "unroll-rounds"
+    requires = leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return unroll_rounds(program)

@@ -32,6 +32,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, TensorType, Variable
+from tadc.passes.analysis.properties import sums_bounded
 from tadc.passes.analysis.rounding import is_free, must_round_identically
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.index_sets.wraps import Wrap, is_at_most, wraps_of
@@ -55,6 +56,7 @@ class UnwrapIndicesPass(ProgramPass):
     """`unwrap-indices`: without options."""
 
     name = "unwrap-indices"
+    requires = leaves = (sums_bounded,)
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         return unwrap_indices(program)

@@ -1,4 +1,4 @@
-"""Every pass keeps the meaning of random programs, and leaves what it promises.
+"""Every pass keeps the meaning of random programs, and what it states of them.
 
 The interpreter says what a program means. Up to `differentiate` the results are compared, from
 there on the gradients for random adjoints. A pass must also take its input as text from a file.
@@ -23,6 +23,8 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.function import Function
 from tadc.passes.algebra.factoring import block_sums
+from tadc.passes.analysis.properties import precisions_set
+from tadc.passes.analysis.stage_checks import require_bounded
 from tadc.passes.code_pipeline import code_passes, summing_passes
 from tadc.passes.layout import outline_values
 from tadc.passes.lowering.set_precision import set_precision
@@ -36,8 +38,9 @@ from tadc.passes.scheduling.tiles import (
 )
 from tadc.passes.simplify.specialise import specialise
 from tadc.sizes import bind_sizes
-from tadc.support.ir_text import context, module_text, parse_module
+from tadc.support.ir_text import module_text, parse_module
 from tests.support.campaign import seeds
+from tests.support.contracts import apply_checked
 from tests.support.derivations import (
     Case,
     assert_close,
@@ -69,7 +72,6 @@ def check_passes(case: Case, through_text: bool) -> None:
         case.function.program.module, between=again if through_text else None
     ):
         program = program_of(module)
-        INVARIANTS.get(name, lambda program: None)(program)
         if len(program.arguments) == len(case.values):
             assert_close(interpret(program, case.values), case.results, 1e-11, name)
         else:
@@ -77,55 +79,6 @@ def check_passes(case: Case, through_text: bool) -> None:
             gradients = gradients or found
             assert_close(found, gradients, 1e-11, name)
     assert [r.shape for r in gradients] == [v.shape for v in case.values]
-
-
-# --- invariants -----------------------------------------------------------------------------------
-
-
-def reductions(program: tix.ProgramOp) -> list[tix.ReductionOp]:
-    return [op for op in program.walk() if isinstance(op, tix.ReductionOp)]
-
-
-def no_equation(program: tix.ProgramOp) -> None:
-    """No equation holds an own index of its reduction."""
-    for op in reductions(program):
-        for c in op.constraints:
-            assert not (c.equality and any(c.form[v] for v in op.indices)), f"{op}"
-
-
-def bounded(program: tix.ProgramOp) -> None:
-    """Every constraint bounds an own index, and every own index has bounds by those before it."""
-    for op in reductions(program):
-        bounds: dict[tuple[int, bool], int] = {}
-        for c in op.constraints:
-            assert not c.equality, f"{op}"
-            last = max((n for n, v in enumerate(op.indices) if c.form[v]), default=None)
-            assert last is not None, f"a constraint without own index: {op}"
-            side = last, c.form[op.indices[last]] > 0
-            bounds[side] = bounds.get(side, 0) + 1
-        assert len(bounds) == 2 * len(op.indices), f"{op}"
-
-
-def simple(program: tix.ProgramOp) -> None:
-    """Bounded, and no reduction is over a single point."""
-    bounded(program)
-    assert all(op.indices for op in reductions(program))
-
-
-def precise(program: tix.ProgramOp) -> None:
-    """No tensor is left without precision."""
-    tensors = [*program.arguments.values(), *(d.result for d in program.definitions)]
-    assert all(t.type.dtype in ("f32", "f64") for t in tensors)
-
-
-INVARIANTS = {
-    "solve-index-kernels": no_equation,
-    "absorb-conditions": no_equation,
-    "infer-ranges": bounded,
-    "simplify-sums": simple,
-    "join-guards": simple,
-    "inline-definitions": simple,
-}
 
 
 # --- random programs ------------------------------------------------------------------------------
@@ -149,7 +102,7 @@ def check_precision(seed: int) -> None:
     for real, values, tolerance in (("f64", case.values, 1e-14), ("f32", narrow, 1e-3)):
         program = set_precision(case.function.program.op, real)
         program.verify()
-        precise(program)
+        assert not any(precisions_set(program))
         if real == "f32" and any(t.dtype != "real" for t in case.function.args):
             continue  # declared arguments are f64
         assert_close(interpret(program, values), case.results, tolerance, real, 10)
@@ -213,7 +166,7 @@ def check_zero_arguments(seed: int) -> None:
     alone = interpret(derivative.without(*gone).program.op, [*case.values, *left])
     assert_close(alone, expected, 1e-11, "zero-arguments")
     pullback = Function(both.gradients.program, "interpret").without(*gone)
-    bounded(pullback.program.op)
+    require_bounded(pullback.program.op)
     found = pullback.call([*case.values, *both.saved_of(computed), *left], {})
     assert_close(found, expected, 1e-11, "zero-arguments, pullback")
 
@@ -290,7 +243,7 @@ def check_specialise(seed: int) -> None:
                 made.verify()
                 has_no(sizes, made)
                 assert_close(interpret(made, inputs), results, 1e-11, f"{given}")
-    bounded(specialise(derivative, sizes_of(derivative, case.inputs)))
+    require_bounded(specialise(derivative, sizes_of(derivative, case.inputs)))
 
 
 @chunks(10, of=75, start=6000)
@@ -342,8 +295,7 @@ def check_code(seed: int, tile: bool, threads: bool = False) -> None:
     known = {"tile": tile, "sizes": others, "threads": threads, "registers": registers}
     steps = summing_passes(numbers, most=others, **known), code_passes(values=numbers, **known)
     for step in chain.from_iterable(pipeline.passes for pipeline in steps):
-        step.apply(context(), module)
-        module.verify()
+        apply_checked(step, module)
         if step.name in ("schedule", "coarsen-threads"):
             found = run_scheduled(module, program, case.values)
         else:

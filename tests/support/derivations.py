@@ -23,7 +23,7 @@ from tadc.dialects.tix import ProgramOp
 from tadc.interpreter.tensor_index import evaluate
 from tadc.passes.derive.differentiate import DifferentiatePass
 from tadc.passes.pipeline import derivative_passes
-from tadc.support.ir_text import context
+from tests.support.contracts import apply_checked
 from tests.support.random_programs import random_program
 
 Arrays = Sequence[np.ndarray]
@@ -43,11 +43,11 @@ def interpret(program: ProgramOp, arrays: Arrays) -> list[np.ndarray]:
 def stages(
     module: ModuleOp, wrt: Sequence[str] = (), between: Callable[[ModuleOp], ModuleOp] | None = None
 ) -> Iterator[tuple[str, ModuleOp]]:
-    """The module after each pass to its derivative; `between` replaces what goes on to the next."""
+    """The module after each pass to its derivative, which keeps what it states; `between` replaces
+    what goes on to the next."""
     current = module.clone()
     for step in derivative_passes(DifferentiatePass(tuple(wrt))).passes:
-        step.apply(context(), current)
-        current.verify()
+        apply_checked(step, current)
         if between:
             current = between(current)
         yield step.name, current
