@@ -5,30 +5,34 @@
 
 The way of a program, phase by phase
 ------------------------------------
-A program comes as tensors that are defined element by element (`tadc.dialects.tix`). Passes lie in
-a folder for each phase, those of a phase in the order in which a program comes to them:
+A program comes as tensors that are defined element by element (`tadc.dialects.tix`). Each phase has
+a folder, whose docstring names its passes in the order in which a program comes to them.
+
+To a derivative:
 
 - `derive`: definitions of adjoints or tangents. `tadc.passes.derive.differentiate` writes each
   gradient as a sum over the points that read an element, given by equations,
   `tadc.passes.derive.solve_index_kernels` solves these in integers, and
   `tadc.passes.derive.infer_ranges` gives all indices bounds. Programs are cut here, too: a value
-  from its pullback, an inverse from the linear system in it.
+  from its pullback, an inverse at the linear systems in it.
 - `simplify`: definitions as small as they get, and the choice of those that are stored
-- `algebra`: partial sums, factors and other indices, so that the same sums take fewer operations;
-  before derivatives, behind them, and when code is made
-- `splitting`: code begins here. Index sets are parted where their parts have better loops, and long
-  reductions are cut into pieces for threads and for caches.
+
+To code, from a program or its derivative:
+
+- `splitting`: index sets in parts that have better loops, and long reductions in pieces for threads
+  and for caches
+- `algebra`: partial sums, factors and other indices, so that sums take fewer operations
 - `layout`: which tensors are stored, copied in another order, or only another view of one
 - `scheduling`: the plan of loops: tiles, streams, rows, bands; what they cost; the plan as text
 - `lowering`: operations and types of machines, and then loops over memory: from the plan and the
   bodies of definitions to `scf`, `arith` and `memref` (`tadc.passes.lowering.schedule`)
 
-Phases take turns: `algebra` serves derivatives and code, `simplify` cleans up behind all of them.
-The
-name of a pass, as `tadc-opt -p` takes it, says nothing of its folder.
+Phases take turns: `factor_sums` of `algebra` goes before and behind derivatives, too, and
+`simplify_sums` wherever a rewrite leaves something to simplify. The name of a pass, as
+`tadc-opt -p` takes it, does not depend on its folder.
 
-A pass imports those of its own phase and of phases that are listed in `tests/house/layers.py` below
-it; what several passes share is in the packages of a phase, or on the ground of all:
+A pass imports passes of its own phase, and of those below it in `tests/house/layers.py`. What
+several passes share lies in packages of their phase, or in those that serve all phases:
 
 - `analysis`: activity, equivalence, rounding, costs, what is safe to compute where nobody asks
 - `index_sets`: unions of convex sets of integers, with what holds at a place in a program
