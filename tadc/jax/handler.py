@@ -183,7 +183,7 @@ class Doors:
         return handler
 
     def _build(self) -> None:
-        module = stored_module(_text())
+        module = stored_module("doors", _text)
         doors = (_Door * DOORS_OF_A_MODULE).from_address(module.address("doors"))
         self._free += [
             (door, module.address(f"door.{n}")) for n, door in reversed(list(enumerate(doors)))

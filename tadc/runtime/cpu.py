@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,12 +131,15 @@ def _number_at(address: int) -> int:
     return ctypes.c_int64.from_address(address).value
 
 
-def stored_module(text: str) -> CpuModule:
-    """The module of LLVM IR text, quickly compiled, once for all processes of this machine."""
-    key = digest("module", compiler_version(), machine_key(), text)
+def stored_module(name: str, text: Callable[[], str]) -> CpuModule:
+    """The module of LLVM IR text, quickly compiled, once for all processes of this machine.
+
+    Its name stands for the text, which this version of the compiler makes where it is not there.
+    """
+    key = digest("module", compiler_version(), machine_key(), name)
     objects = disk_store().load(key)
     if objects is None:
-        objects = compile_objects([text], quick=True)
+        objects = compile_objects([text()], quick=True)
         disk_store().save(key, objects)
     return CpuModule.of_objects(objects)
 

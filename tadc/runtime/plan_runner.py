@@ -83,7 +83,7 @@ def _method(address: int) -> _MethodDefinition:
 
 
 def _plan_text() -> str:
-    text = PLAN
+    text = DECLARATIONS + PLAN
     for name, number in (FIELDS | {"ALIGNED": ALIGNED, "DENSE": C_CONTIGUOUS | ALIGNED}).items():
         text = text.replace(f" {name}", f" {number}")
     return text
@@ -97,7 +97,7 @@ class PlanRunner:
             add_python_function(name)
         add_symbol("tadc_ndarray", id(np.ndarray))
         team.load()
-        module = stored_module(DECLARATIONS + _plan_text())
+        module = stored_module("plan", _plan_text)
         self.address = module.address("tadc_run_plan")
         """The address of `void tadc_run_plan(plan, addresses)`."""
         self._call, self._call_at = map(_method, map(module.address, ("tadc_call", "tadc_call_at")))

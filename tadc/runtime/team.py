@@ -32,7 +32,6 @@ from contextlib import contextmanager
 
 from tadc.once import Lock
 from tadc.runtime.cpu import add_python_function, add_symbol, stored_module
-from tadc.runtime.team_regions import team_code
 from tadc.runtime.thread_count import (
     MOST_THREADS,
     checked_thread_count,
@@ -149,8 +148,7 @@ class _Code:
     def __init__(self) -> None:
         for name in LOCK_FUNCTIONS:
             add_python_function(name)
-        text = team_code(platform.machine(), sys.platform == "linux")
-        module = stored_module(text)
+        module = stored_module(f"team {platform.machine()} {sys.platform}", _text)
         find = module.address
         self.team = find("tadc_team")
         self.region = find("tadc_region")
@@ -168,6 +166,13 @@ class _Code:
     def reset(self, main: int) -> None:
         """Let the team be of a process without other threads than `main`."""
         self._reset(self.team, main)
+
+
+def _text() -> str:
+    """The machine code, which few processes make themselves: the others import nothing for it."""
+    from tadc.runtime.team_regions import team_code
+
+    return team_code(platform.machine(), sys.platform == "linux")
 
 
 SUPERVISE = ctypes.PYFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 4)
