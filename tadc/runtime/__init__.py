@@ -27,6 +27,7 @@ on processors:
 - `compiler_process`, `compiler_pool`: a process that compiles for this one, and all of them
 - `compiler_server`: what such a process runs
 - `cpu`: machine code in memory
+- `llvm_values`, `llvm_builder`: machine code of this package's own, written as functions of Python
 - `team`: the threads that share the work of calls, in machine code
 - `team_regions`, `team_gates`, `team_deputy`: its code: loops in pieces, sleep, and calls that
   Ctrl-C can stop
