@@ -29,8 +29,8 @@ on processors:
 - `cpu`: machine code in memory
 - `llvm_values`, `llvm_builder`: machine code of this package's own, written as functions of Python
 - `team`: the threads that share the work of calls, in machine code
-- `team_regions`, `team_gates`, `team_deputy`: its code: loops in pieces, sleep, and calls that
-  Ctrl-C can stop
+- `team_gates`, `team_state`, `team_regions`, `team_deputy`: its code: sleep, what lies in memory,
+  loops in pieces, and calls that Ctrl-C can stop
 - `thread_count`: the number of threads, as asked for or by processors
 - `native_plan`: a program for given sizes as one call of machine code
 - `turns`: which of its steps take turns, as they read the same

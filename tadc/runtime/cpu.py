@@ -139,7 +139,7 @@ def stored_module(name: str, text: Callable[[], str]) -> CpuModule:
     key = digest("module", compiler_version(), machine_key(), name)
     objects = disk_store().load(key)
     if objects is None:
-        objects = compile_objects([text()], quick=True)
+        objects = compile_objects([uninterrupted(text)], quick=True)
         disk_store().save(key, objects)
     return CpuModule.of_objects(objects)
 

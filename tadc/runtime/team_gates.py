@@ -10,177 +10,206 @@ Threads sleep in a futex on Linux and at a condition variable elsewhere, which w
 
 from __future__ import annotations
 
+from contextvars import ContextVar
+from typing import Annotated, NamedTuple
+
+from tadc.runtime.llvm_builder import Global, each, external, function, local, ret, when
+from tadc.runtime.llvm_values import I32, U32, U64, Order, Place, Pointer, Record, Row, Value
+
 SPINS = 10_000
 """The looks at a gate of an idle thread, some hundred microseconds in all, before it sleeps: what
 Python does between two calls should not cost a wake, which takes tens of them."""
 
-_PAUSE = {
-    "x86_64": ("declare void @llvm.x86.sse2.pause()", "call void @llvm.x86.sse2.pause()"),
-    "aarch64": ("declare void @llvm.aarch64.isb(i32)", "call void @llvm.aarch64.isb(i32 15)"),
-}
-_PAUSE["arm64"] = _PAUSE["aarch64"]
-"""The declaration and the call that let a processor rest while it spins, by architecture."""
-
-_FUTEX = {"x86_64": 202, "aarch64": 98}
+FUTEX = {"x86_64": 202, "aarch64": 98}
 """The number of the system call on Linux, by architecture."""
 
-
-def gate_code(architecture: str, linux: bool) -> str:
-    """The part of a module that defines gates; without `linux`, threads sleep as POSIX has it."""
-    declaration, pause = _PAUSE.get(architecture, ("", ""))
-    number = _FUTEX.get(architecture) if linux else None
-    sleeping = _POSIX if number is None else _LINUX.replace("FUTEX_CALL", str(number))
-    gates = _GATES.replace("SPINS", str(SPINS)).replace("PAUSE", pause)
-    return "\n".join([declaration, sleeping, gates])
+FUTEX_WAIT, FUTEX_WAKE = 128, 129
+"""Operations of that call, for words of this process alone."""
 
 
-_LINUX = """\
-declare i64 @syscall(i64, ...)
+class System(NamedTuple):
+    """The machine that the code is for."""
 
-; Sleep until woken, unless the word is not what was seen; for at most so long, if that is not 0.
-define internal void @sleep(ptr %word, i32 %seen, i64 %nanoseconds) #0 {
-begin:
-  %time = alloca { i64, i64 }
-  store i64 0, ptr %time
-  %rest = getelementptr { i64, i64 }, ptr %time, i32 0, i32 1
-  store i64 %nanoseconds, ptr %rest
-  %ever = icmp eq i64 %nanoseconds, 0
-  %limit = select i1 %ever, ptr null, ptr %time
-  %value = zext i32 %seen to i64
-  ; 128 is FUTEX_WAIT and 129 FUTEX_WAKE, of this process alone
-  %r = call i64 (i64, ...) @syscall(i64 FUTEX_CALL, ptr %word, i64 128, i64 %value, ptr %limit)
-  ret void
-}
+    architecture: str
+    linux: bool
 
-; Wake so many of those that sleep on a word.
-define internal void @wake(ptr %word, i32 %count) #0 {
-  %most = zext i32 %count to i64
-  %r = call i64 (i64, ...) @syscall(i64 FUTEX_CALL, ptr %word, i64 129, i64 %most)
-  ret void
-}
+    @property
+    def futex(self) -> int | None:
+        return FUTEX.get(self.architecture) if self.linux else None
 
-define internal void @prepare_gates() #0 {
-  ret void
-}
-"""
 
-_POSIX = """\
-declare i32 @pthread_mutex_init(ptr, ptr)
-declare i32 @pthread_mutex_lock(ptr)
-declare i32 @pthread_mutex_unlock(ptr)
-declare i32 @pthread_cond_init(ptr, ptr)
-declare i32 @pthread_cond_wait(ptr, ptr)
-declare i32 @pthread_cond_timedwait(ptr, ptr, ptr)
-declare i32 @pthread_cond_broadcast(ptr)
-declare i32 @clock_gettime(i32, ptr)
+system: ContextVar[System] = ContextVar("system")
 
-@mutex = internal global [16 x i64] zeroinitializer, align 64
-@woken = internal global [16 x i64] zeroinitializer, align 64
 
-; Sleep until woken, unless the word is not what was seen; for at most so long, if that is not 0.
-define internal void @sleep(ptr %word, i32 %seen, i64 %nanoseconds) #0 {
-begin:
-  %time = alloca { i64, i64 }
-  %a = call i32 @pthread_mutex_lock(ptr @mutex)
-  %now = load atomic i32, ptr %word seq_cst, align 4
-  %same = icmp eq i32 %now, %seen
-  br i1 %same, label %wait, label %end
-wait:
-  %ever = icmp eq i64 %nanoseconds, 0
-  br i1 %ever, label %long, label %short
-long:
-  %b = call i32 @pthread_cond_wait(ptr @woken, ptr @mutex)
-  br label %end
-short:
-  %c = call i32 @clock_gettime(i32 0, ptr %time)
-  %rest.at = getelementptr { i64, i64 }, ptr %time, i32 0, i32 1
-  %seconds = load i64, ptr %time
-  %rest = load i64, ptr %rest.at
-  %sum = add i64 %rest, %nanoseconds
-  %more = udiv i64 %sum, 1000000000
-  %until = add i64 %seconds, %more
-  %until.rest = urem i64 %sum, 1000000000
-  store i64 %until, ptr %time
-  store i64 %until.rest, ptr %rest.at
-  %d = call i32 @pthread_cond_timedwait(ptr @woken, ptr @mutex, ptr %time)
-  br label %end
-end:
-  %e = call i32 @pthread_mutex_unlock(ptr @mutex)
-  ret void
-}
+class Gate(Record):
+    """A number, and how many threads sleep until it grows; a cache line of its own."""
 
-; Wake all that sleep, on whatever word: they look at their words again.
-define internal void @wake(ptr %word, i32 %count) #0 {
-  %a = call i32 @pthread_mutex_lock(ptr @mutex)
-  %b = call i32 @pthread_mutex_unlock(ptr @mutex)
-  %c = call i32 @pthread_cond_broadcast(ptr @woken)
-  ret void
-}
+    number: Place[U32]
+    sleepers: Place[U32]
+    rest: Annotated[Row[Place[U32]], 14]
 
-define internal void @prepare_gates() #0 {
-  %a = call i32 @pthread_mutex_init(ptr @mutex, ptr null)
-  %b = call i32 @pthread_cond_init(ptr @woken, ptr null)
-  ret void
-}
-"""
 
-_GATES = """\
-%gate = type { i32, i32, [14 x i32] }  ; a number, threads that sleep; a cache line of its own
+@function
+def wait(gate: Gate, seen: U32, nanoseconds: U64) -> None:
+    """Sleep until the number is not what was seen, or shorter: the caller looks again."""
+    gate.sleepers.fetch_add(1, Order.SEQ_CST)
+    with when(gate.number.load(Order.SEQ_CST).equals(seen)):
+        sleep(gate.number, seen, nanoseconds)
+    gate.sleepers.fetch_subtract(1, Order.SEQ_CST)
 
-; Sleep until the number is not what was seen, or shorter: the caller looks again.
-define internal void @wait(ptr %gate, i32 %seen, i64 %nanoseconds) #0 {
-begin:
-  %sleepers = getelementptr %gate, ptr %gate, i32 0, i32 1
-  %s = atomicrmw add ptr %sleepers, i32 1 seq_cst
-  %now = load atomic i32, ptr %gate seq_cst, align 4
-  %same = icmp eq i32 %now, %seen
-  br i1 %same, label %sleep, label %end
-sleep:
-  call void @sleep(ptr %gate, i32 %seen, i64 %nanoseconds)
-  br label %end
-end:
-  %t = atomicrmw sub ptr %sleepers, i32 1 seq_cst
-  ret void
-}
 
-; Wake up to so many sleepers, after the number has grown.
-define internal void @rouse(ptr %gate, i32 %count) #0 {
-begin:
-  %sleepers.at = getelementptr %gate, ptr %gate, i32 0, i32 1
-  %sleepers = load atomic i32, ptr %sleepers.at seq_cst, align 4
-  %some = icmp ne i32 %sleepers, 0
-  br i1 %some, label %wake, label %end
-wake:
-  call void @wake(ptr %gate, i32 %count)
-  br label %end
-end:
-  ret void
-}
+@function
+def rouse(gate: Gate, count: U32) -> None:
+    """Wake up to so many sleepers, after the number has grown."""
+    with when(gate.sleepers.load(Order.SEQ_CST).differs(0)):
+        wake(gate.number, count)
 
-define internal void @open(ptr %gate, i32 %count) #0 {
-  %n = atomicrmw add ptr %gate, i32 1 seq_cst
-  call void @rouse(ptr %gate, i32 %count)
-  ret void
-}
 
-; Spin for a while until the number is not what was seen, then sleep.
-define internal void @idle(ptr %gate, i32 %seen) #0 {
-begin:
-  br label %spin
-spin:
-  %n = phi i32 [ 0, %begin ], [ %next, %again ]
-  %now = load atomic i32, ptr %gate acquire, align 4
-  %same = icmp eq i32 %now, %seen
-  br i1 %same, label %again, label %end
-again:
-  PAUSE
-  %next = add i32 %n, 1
-  %more = icmp ult i32 %next, SPINS
-  br i1 %more, label %spin, label %sleep
-sleep:
-  call void @wait(ptr %gate, i32 %seen, i64 0)
-  br label %end
-end:
-  ret void
-}
-"""
+@function
+def open_gate(gate: Gate, count: U32) -> None:
+    """Let the number grow, and wake up to so many sleepers."""
+    gate.number.fetch_add(1, Order.SEQ_CST)
+    rouse(gate, count)
+
+
+@function
+def idle(gate: Gate, seen: U32) -> None:
+    """Spin for a while until the number is not what was seen, then sleep."""
+    with each(U32(SPINS)):
+        with when(gate.number.load(Order.ACQUIRE).differs(seen)):
+            ret()
+        pause()
+    wait(gate, seen, U64(0))
+
+
+def pause() -> None:
+    """Let the processor rest while it spins."""
+    match system.get().architecture:
+        case "x86_64":
+            pause_x86()
+        case "aarch64" | "arm64":
+            pause_arm(U32(15))
+        case _:
+            pass
+
+
+@external("llvm.x86.sse2.pause")
+def pause_x86() -> None: ...
+
+
+@external("llvm.aarch64.isb")
+def pause_arm(domain: U32) -> None: ...
+
+
+# --- how threads sleep ----------------------------------------------------------------------------
+
+
+class Time(Record):
+    """`struct timespec` of POSIX."""
+
+    seconds: Place[U64]
+    nanoseconds: Place[U64]
+
+
+@function
+def sleep(word: Place[U32], seen: U32, nanoseconds: U64) -> None:
+    """Sleep until woken, unless the word is not what was seen; for so long at most, or for ever."""
+    if number := system.get().futex:
+        time = local(Time)
+        time.seconds.value = U64(0)
+        time.nanoseconds.value = nanoseconds
+        limit = nanoseconds.equals(0).choose(Time.null(), time)
+        syscall(U64(number), word, U64(FUTEX_WAIT), seen.to(U64), limit)
+    else:
+        sleep_in_turn(word, seen, nanoseconds)
+
+
+@function
+def wake(word: Place[U32], count: U32) -> None:
+    """Wake so many of those that sleep on a word, or all: they look at their words again."""
+    if number := system.get().futex:
+        syscall(U64(number), word, U64(FUTEX_WAKE), count.to(U64))
+    else:
+        lock(mutex.address())
+        unlock(mutex.address())
+        broadcast(woken.address())
+
+
+def prepare_gates() -> None:
+    """Make ready what threads sleep at."""
+    if not system.get().futex:
+        mutex_init(mutex.address(), Pointer.null())
+        cond_init(woken.address(), Pointer.null())
+
+
+@function
+def sleep_in_turn(word: Place[U32], seen: U32, nanoseconds: U64) -> None:
+    """Sleep at the condition variable, which all words share."""
+    lock(mutex.address())
+    with when(word.load(Order.SEQ_CST).equals(seen)):
+        sleep_at_condition(nanoseconds)
+    unlock(mutex.address())
+
+
+@function
+def sleep_at_condition(nanoseconds: U64) -> None:
+    with when(nanoseconds.equals(0)):
+        cond_wait(woken.address(), mutex.address())
+        ret()
+    time = local(Time)
+    clock_gettime(I32(CLOCK_REALTIME), time)
+    seconds = time.seconds.value
+    rest = time.nanoseconds.value + nanoseconds
+    time.seconds.value = seconds + rest // NANOSECONDS_OF_A_SECOND
+    time.nanoseconds.value = rest % NANOSECONDS_OF_A_SECOND
+    cond_timedwait(woken.address(), mutex.address(), time)
+
+
+CLOCK_REALTIME = 0
+NANOSECONDS_OF_A_SECOND = 1_000_000_000
+
+
+class Opaque(Record):
+    """Room for what the system keeps there."""
+
+    words: Annotated[Row[Place[U64]], 16]
+
+
+mutex = Global("mutex", Opaque, align=64)
+woken = Global("woken", Opaque, align=64)
+
+
+@external("syscall")
+def syscall(number: U64, *arguments: Value) -> U64: ...
+
+
+@external("pthread_mutex_init")
+def mutex_init(mutex: Opaque, attributes: Pointer) -> I32: ...
+
+
+@external("pthread_mutex_lock")
+def lock(mutex: Opaque) -> I32: ...
+
+
+@external("pthread_mutex_unlock")
+def unlock(mutex: Opaque) -> I32: ...
+
+
+@external("pthread_cond_init")
+def cond_init(condition: Opaque, attributes: Pointer) -> I32: ...
+
+
+@external("pthread_cond_wait")
+def cond_wait(condition: Opaque, mutex: Opaque) -> I32: ...
+
+
+@external("pthread_cond_timedwait")
+def cond_timedwait(condition: Opaque, mutex: Opaque, until: Time) -> I32: ...
+
+
+@external("pthread_cond_broadcast")
+def broadcast(condition: Opaque) -> I32: ...
+
+
+@external("clock_gettime")
+def clock_gettime(clock: I32, time: Time) -> I32: ...
