@@ -181,7 +181,7 @@ class Function(Generic[P, R]):
     """A function of LLVM IR: to call it adds a call to the one that is being built."""
 
     def __init__(self, body: Callable[P, R], name: str, linkage: str) -> None:
-        self._body: Any = body
+        self.body: Any = body
         self.name, self._linkage = name, linkage
 
     def __call__(self, *arguments: P.args, **_: P.kwargs) -> R:
@@ -211,11 +211,11 @@ class Function(Generic[P, R]):
     def _define(self) -> None:
         """Run the body."""
         found, (parameters, _, _) = self.llvm(), self._types()
-        for name, argument in zip(self._body.__code__.co_varnames, found.args, strict=False):
+        for name, argument in zip(self.body.__code__.co_varnames, found.args, strict=False):
             argument.name = name
         found.attributes = ir().FunctionAttributes(("nounwind", "uwtable"))
         open_module.get().builder = ir().IRBuilder(found.append_basic_block("begin"))
-        result = self._body(*map(made, parameters, found.args))
+        result = self.body(*map(made, parameters, found.args))
         if not _has_ended():
             ret(result)
         for target in (t for block in found.blocks for t in block.terminator.operands):
@@ -224,8 +224,8 @@ class Function(Generic[P, R]):
 
     def _types(self) -> tuple[list[Any], Any, bool]:
         """Those of the parameters and of the result; and whether any arguments may follow."""
-        *types, result = get_type_hints(self._body).values()
-        fixed = self._body.__code__.co_argcount
+        *types, result = get_type_hints(self.body).values()
+        fixed = self.body.__code__.co_argcount
         return types[:fixed], None if result is NoneType else result, len(types) > fixed
 
 
