@@ -214,8 +214,10 @@ def tadc_help(team: Team) -> Pointer:
     self = team.helpers_begun.fetch_add(1, Order.MONOTONIC)
     with loop() as work:
         changes = team.changes.number.load(Order.SEQ_CST)
+        # ahead of the number of helpers: `tadc_resize` opens both gates when it has changed, so a
+        # helper that does not see the change does not sleep at either
+        seen = team.written.number.load(Order.SEQ_CST)
         with when(team.helpers.load(Order.SEQ_CST) > self):
-            seen = team.written.number.load(Order.ACQUIRE)
             with each(U64(SLOTS)) as (n, _):
                 take(team.jobs[n], self + 1)
             idle(team.written, seen)

@@ -42,8 +42,8 @@ one of them sees the other. `monotonic` words say nothing of others.
     Team.helpers          load     monotonic  tadc_region     a guess, of how many to wake
     Team.helpers_begun    add      monotonic  tadc_help       a number for each helper
     Team.changes.number   load     seq_cst    tadc_help       ahead of the helpers
-    Team.helpers          load     seq_cst    tadc_help       behind the changes
-    Team.written.number   load     acquire    tadc_help       ahead of the look at slots
+    Team.written.number   load     seq_cst    tadc_help       ahead of the helpers and the slots
+    Team.helpers          load     seq_cst    tadc_help       behind the changes and the jobs
     Team.helpers          store    seq_cst    tadc_resize     ahead of the changes
     Team.deputies         store    seq_cst    tadc_resize     as the helpers
     Team.deputies_begun   add      monotonic  tadc_deputize   only the first one stays

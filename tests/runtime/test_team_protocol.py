@@ -13,8 +13,8 @@ import pytest
 
 from tadc.runtime import team_deputy, team_gates, team_regions, team_state
 from tadc.runtime.llvm_builder import Function, each, function, loop, module_of, ret, when
-from tadc.runtime.llvm_values import U32, U64, Order
-from tadc.runtime.team_gates import Gate, System, open_gate, rouse, sleep, wait
+from tadc.runtime.llvm_values import U32, U64, Order, Pointer
+from tadc.runtime.team_gates import Gate, System, idle, open_gate, rouse, sleep, wait
 from tadc.runtime.team_regions import NEXT, finish, has_piece, run_piece, take
 from tadc.runtime.team_state import Job, Team
 from tests.support.interleavings import Call, Memory, Outside, Program, Thread, explore
@@ -186,8 +186,8 @@ def all_is_done_once(calls: Sequence[Call], helpers: int = 1) -> None:
     def at_end(memory: Memory, threads: Sequence[Thread]) -> None:
         caller, *others = threads
         assert len(caller.results) == len(calls), "the caller sleeps for ever"
-        places = {TEAM} if memory[HELPERS] else {TEAM, CHANGES}
-        assert {thread.asleep for thread in others} <= places, "a helper is left"
+        place = TEAM if memory[HELPERS] else CHANGES
+        assert {thread.asleep for thread in others} == {place}, "a helper is left"
 
     functions = team_regions.tadc_region, team_regions.tadc_help, team_regions.tadc_resize
     threads = [calls, *[[HELP]] * helpers]
@@ -232,17 +232,31 @@ def does_not_wait(job: Job, count: U32) -> None:
 
 
 def opens_one_gate(team: Team, helpers: U64, deputies: U64) -> None:
-    """Leave those asleep that rest."""
+    """Leave those asleep that wait for jobs."""
     team.helpers.store(helpers, Order.SEQ_CST)
-    open_gate(team.written, U32(1))
+    open_gate(team.changes, U32(1))
 
 
-RESIZE = [("tadc_resize", (TEAM, 0, 0)), ("tadc_resize", (TEAM, 1, 0))]
+def looks_late(team: Team) -> Pointer:
+    """Look at the number of jobs when it may stand for that of helpers, too."""
+    with loop() as work:
+        changes = team.changes.number.load(Order.SEQ_CST)
+        with when(team.helpers.load(Order.SEQ_CST) > 0):
+            seen = team.written.number.load(Order.SEQ_CST)
+            take(team.jobs[0], U64(1))
+            idle(team.written, seen)
+            work.again.go()
+        wait(team.changes, changes, U64(0))
+    return Pointer.null()
+
+
+RESIZE = [("tadc_resize", (TEAM, 0, 0))]
 REGION_FAULTS = [
     (take, takes_what_it_saw, [REGION], "not done once|for ever"),
     (take, wakes_nobody, [REGION], "for ever"),
     (finish, does_not_wait, [REGION], "not done once"),
     (team_regions.tadc_resize, opens_one_gate, RESIZE, "is left"),
+    (team_regions.tadc_help, looks_late, RESIZE, "is left"),
 ]
 
 
