@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from types import NoneType
 from typing import Any, Generic, NamedTuple, ParamSpec, TypeVar, get_type_hints
 
+from tadc.once import cached_property
 from tadc.runtime.llvm_values import (
     Callee,
     Flag,
@@ -185,14 +186,14 @@ class Function(Generic[P, R]):
         self.name, self._linkage = name, linkage
 
     def __call__(self, *arguments: P.args, **_: P.kwargs) -> R:
-        parameters, result, is_variadic = self._types()
-        parameters += [Value] * (len(arguments) - len(parameters) if is_variadic else 0)
-        values = [checked(*pair) for pair in zip(arguments, parameters, strict=True)]
+        parameters, result, is_variadic = self._types
+        more = [Value] * (len(arguments) - len(parameters) if is_variadic else 0)
+        values = [checked(*pair) for pair in zip(arguments, [*parameters, *more], strict=True)]
         return made(result, builder().call(self.llvm(), values))
 
     def address(self) -> Callee[P]:
         """The address for others to call, where the function returns nothing."""
-        parameters, _, _ = self._types()
+        parameters, _, _ = self._types
         named = ir().FormattedConstant(ir().PointerType(), self.llvm().get_reference())
         return made(Callee[parameters], named)
 
@@ -200,7 +201,7 @@ class Function(Generic[P, R]):
         """The function in the module, which has it from then on."""
         module = open_module.get()
         if self not in module.known:
-            parameters, result, is_variadic = self._types()
+            parameters, result, is_variadic = self._types
             type = ir().FunctionType(kind(result), map(kind, parameters), is_variadic)
             module.known[self] = found = ir().Function(module.llvm, type, self.name)
             found.linkage = self._linkage
@@ -210,7 +211,7 @@ class Function(Generic[P, R]):
 
     def _define(self) -> None:
         """Run the body."""
-        found, (parameters, _, _) = self.llvm(), self._types()
+        found, (parameters, _, _) = self.llvm(), self._types
         for name, argument in zip(self.body.__code__.co_varnames, found.args, strict=False):
             argument.name = name
         found.attributes = ir().FunctionAttributes(("nounwind", "uwtable"))
@@ -222,6 +223,7 @@ class Function(Generic[P, R]):
             if isinstance(target, ir().Block) and target not in found.blocks:
                 raise RuntimeError(f"the block {target.name!r} has no code")
 
+    @cached_property
     def _types(self) -> tuple[list[Any], Any, bool]:
         """Those of the parameters and of the result; and whether any arguments may follow."""
         *types, result = get_type_hints(self.body).values()
