@@ -35,6 +35,7 @@ on processors:
 - `native_plan`: a program for given sizes as one call of machine code
 - `turns`: which of its steps take turns, as they read the same
 - `plan_record`: the record of such a plan in memory: steps, operands, arrays
+- `plan_layout`: the numbers that those who write and who read it agree about
 - `plan_runner`, `plan_code`: the machine code that runs the record, for Python and for anyone
 - `workspace`: the places of tensors that are not results, in one block of memory
 - `buffer_pool`: memory that calls and results give back, and later ones use

@@ -27,6 +27,8 @@ from tadc.runtime.llvm_values import (
     Module,
     Number,
     Place,
+    Pointer,
+    Row,
     Value,
     builder,
     checked,
@@ -41,6 +43,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Number)
+E = TypeVar("E", bound=Pointer)
 
 
 # --- what runs next -------------------------------------------------------------------------------
@@ -163,6 +166,14 @@ def variable(value: V) -> Place[V]:
 def local(type: type[V], align: int | None = None) -> V:
     """A record of the function's own."""
     return made(type, _allocate(get_class(type).stored(type), align))
+
+
+def row(element: type[E], count: Number, align: int | None = None) -> Row[E]:
+    """Places of the function's own, or records, of a number that is known when it gets here."""
+    stored = get_class(element).stored(element)
+    place = builder().alloca(stored, size=count.llvm)
+    place.type, place.align = ir().PointerType(), align
+    return made(Row[element], place)
 
 
 def _allocate(type: Any, align: int | None = None) -> Any:

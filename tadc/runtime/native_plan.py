@@ -17,13 +17,9 @@ from tadc.runtime.buffer_assignment import Tensor
 from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
 from tadc.runtime.executable import Executable, KernelCall, Plan, Strides
 from tadc.runtime.machine import machine
+from tadc.runtime.plan_layout import SUPERVISED
 from tadc.runtime.plan_record import Places, Step, address, mode, record
-from tadc.runtime.plan_runner import (
-    MOST_WORKSPACE_ON_STACK,
-    SUPERVISED,
-    arrays_are_readable,
-    plan_runner,
-)
+from tadc.runtime.plan_runner import MOST_WORKSPACE_ON_STACK, arrays_are_readable, plan_runner
 from tadc.runtime.team import team
 from tadc.runtime.thread_count import MOST_THREADS
 from tadc.runtime.turns import Extents, Round, rounds

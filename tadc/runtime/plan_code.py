@@ -1,345 +1,293 @@
-"""The text of the machine code that runs plans, as LLVM IR: see `plan_runner`.
+"""The machine code that runs plans: see `plan_runner`."""
 
-Words in capitals stand for numbers that `plan_runner` puts in: where the fields of an array lie.
-"""
+from __future__ import annotations
 
-PLAN = """\
-%Step = type { ptr, i64, i64, i64, i64, i64, i64 }
-%Operand = type { i64, i64 }
-; of an array: its dtype, its number of dimensions, its shape, its strides or null if it is dense
-%Tensor = type { ptr, i64, ptr, ptr }
-; number of steps, steps, operands, most operands of a step, bytes of workspace, number of arrays,
-; arrays, mode, the team
-%Plan = type { i64, ptr, ptr, i64, i64, i64, ptr, i64, ptr }
-%Run = type { ptr, ptr, ptr }
+from typing import Any, TypeVar
 
-declare ptr @aligned_alloc(i64, i64)
-declare void @free(ptr)
-declare ptr @PyEval_SaveThread()
-declare void @PyEval_RestoreThread(ptr)
-declare ptr @PyLong_AsVoidPtr(ptr)
-declare ptr @PyLong_FromLong(i64)
-declare ptr @PyErr_Occurred()
+from tadc.runtime.llvm_builder import (
+    Block,
+    Global,
+    each,
+    exported,
+    external,
+    function,
+    local,
+    module_of,
+    ret,
+    row,
+    variable,
+    when,
+)
+from tadc.runtime.llvm_values import (
+    I32,
+    I64,
+    U8,
+    U32,
+    U64,
+    Callee,
+    Flag,
+    Place,
+    Pointer,
+    Record,
+    Row,
+)
+from tadc.runtime.plan_layout import ALIGNED, C_CONTIGUOUS, FIELDS, RELEASED, SUPERVISED
+from tadc.runtime.team_deputy import give_lock, take_lock
+from tadc.runtime.team_regions import copy_memory
 
-define internal void @run_steps(ptr %plan, ptr %bases, ptr %stop) {
-start:
-  %count = load i64, ptr %plan
-  %steps.at = getelementptr %Plan, ptr %plan, i32 0, i32 1
-  %steps = load ptr, ptr %steps.at
-  %operands.at = getelementptr %Plan, ptr %plan, i32 0, i32 2
-  %operands = load ptr, ptr %operands.at
-  %most.at = getelementptr %Plan, ptr %plan, i32 0, i32 3
-  %most = load i64, ptr %most.at
-  %team.at = getelementptr %Plan, ptr %plan, i32 0, i32 8
-  %team = load ptr, ptr %team.at
-  %words = alloca i64, i64 %most, align 16
-  br label %next
-next:
-  %n = phi i64 [ 0, %start ], [ %n.next, %ran ]
-  %more = icmp slt i64 %n, %count
-  br i1 %more, label %step, label %done
-step:
-  %at = getelementptr %Step, ptr %steps, i64 %n
-  %code = load ptr, ptr %at
-  %begin.at = getelementptr %Step, ptr %at, i32 0, i32 1
-  %begin = load i64, ptr %begin.at
-  %end.at = getelementptr %Step, ptr %at, i32 0, i32 2
-  %end = load i64, ptr %end.at
-  %grain.at = getelementptr %Step, ptr %at, i32 0, i32 3
-  %grain = load i64, ptr %grain.at
-  %parts.at = getelementptr %Step, ptr %at, i32 0, i32 4
-  %parts = load i64, ptr %parts.at
-  %first.at = getelementptr %Step, ptr %at, i32 0, i32 5
-  %first = load i64, ptr %first.at
-  %own.at = getelementptr %Step, ptr %at, i32 0, i32 6
-  %own = load i64, ptr %own.at
-  br label %gather
-gather:
-  %w = phi i64 [ 0, %step ], [ %w.next, %word ]
-  %some = icmp slt i64 %w, %own
-  br i1 %some, label %word, label %run
-word:
-  %position = add i64 %first, %w
-  %operand = getelementptr %Operand, ptr %operands, i64 %position
-  %source = load i64, ptr %operand
-  %base.at = getelementptr i64, ptr %bases, i64 %source
-  %base = load i64, ptr %base.at
-  %addend.at = getelementptr %Operand, ptr %operand, i32 0, i32 1
-  %addend = load i64, ptr %addend.at
-  %value = add i64 %base, %addend
-  %word.at = getelementptr i64, ptr %words, i64 %w
-  store i64 %value, ptr %word.at
-  %w.next = add i64 %w, 1
-  br label %gather
-run:
-  %several = icmp sgt i64 %parts, 1
-  br i1 %several, label %region, label %alone
-region:
-  call void @tadc_region(
-      ptr %team, ptr %code, ptr %words, i64 %begin, i64 %end, i64 %grain, i64 %parts, ptr %stop)
-  br label %ran
-alone:
-  call void %code(ptr %words, i64 %begin, i64 %end, ptr %stop)
-  br label %ran
-ran:
-  %n.next = add i64 %n, 1
-  br label %next
-done:
-  ret void
-}
+F = TypeVar("F", bound=Place[Any])
+Words = Row[Place[U64]]
 
-define internal void @run(ptr %run) {
-  %plan = load ptr, ptr %run
-  %bases.at = getelementptr %Run, ptr %run, i32 0, i32 1
-  %bases = load ptr, ptr %bases.at
-  %stop.at = getelementptr %Run, ptr %run, i32 0, i32 2
-  %stop = load ptr, ptr %stop.at
-  call void @run_steps(ptr %plan, ptr %bases, ptr %stop)
-  ret void
-}
 
-define void @tadc_run_plan(ptr %plan, ptr %addresses) {
-start:
-  %stop = alloca i64
-  store i64 0, ptr %stop
-  %bytes.at = getelementptr %Plan, ptr %plan, i32 0, i32 4
-  %bytes = load i64, ptr %bytes.at
-  %count.at = getelementptr %Plan, ptr %plan, i32 0, i32 5
-  %count = load i64, ptr %count.at
-  %slots = add i64 %count, 2
-  %bases = alloca i64, i64 %slots
-  store i64 0, ptr %bases
-  %none = icmp eq i64 %bytes, 0
-  br i1 %none, label %filled, label %take
-take:
-  %block = call ptr @aligned_alloc(i64 64, i64 %bytes)
-  br label %filled
-filled:
-  %workspace = phi ptr [ null, %start ], [ %block, %take ]
-  %workspace.at = getelementptr i64, ptr %bases, i64 1
-  store ptr %workspace, ptr %workspace.at
-  %arrays = getelementptr i64, ptr %bases, i64 2
-  %size = shl i64 %count, 3
-  call void @llvm.memcpy.p0.p0.i64(ptr %arrays, ptr %addresses, i64 %size, i1 false)
-  call void @run_steps(ptr %plan, ptr %bases, ptr %stop)
-  call void @free(ptr %workspace)
-  ret void
-}
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+class Step(Record):
+    """A function over a range, in parts, with its own words from the first operand on."""
 
-define internal i1 @equal(ptr %a, ptr %b, i64 %count) {
-start:
-  br label %next
-next:
-  %k = phi i64 [ 0, %start ], [ %k.next, %same ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %compare, label %right
-compare:
-  %a.at = getelementptr i64, ptr %a, i64 %k
-  %x = load i64, ptr %a.at
-  %b.at = getelementptr i64, ptr %b, i64 %k
-  %y = load i64, ptr %b.at
-  %alike = icmp eq i64 %x, %y
-  br i1 %alike, label %same, label %wrong
-same:
-  %k.next = add i64 %k, 1
-  br label %next
-right:
-  ret i1 1
-wrong:
-  ret i1 0
-}
+    code: Place[Callee[Words, I64, I64, Place[U64]]]
+    begin: Place[I64]
+    end: Place[I64]
+    grain: Place[I64]
+    parts: Place[I64]
+    first: Place[I64]
+    own: Place[I64]
 
-@tadc_ndarray = external global i8
 
-; the address of the elements of an array, or null where it is not as the plan expects it
-define internal ptr @elements_of(ptr %array, ptr %expected) {
-start:
-  %type.at = getelementptr i8, ptr %array, i64 TYPE
-  %type = load ptr, ptr %type.at
-  %flags.at = getelementptr i8, ptr %array, i64 FLAGS
-  %right.type = icmp eq ptr %type, @tadc_ndarray
-  br i1 %right.type, label %array.it.is, label %other
-array.it.is:
-  %flags = load i32, ptr %flags.at
-  %strides.expected.at = getelementptr %Tensor, ptr %expected, i32 0, i32 3
-  %strides.expected = load ptr, ptr %strides.expected.at
-  %strided = icmp ne ptr %strides.expected, null
-  %needed.flags = select i1 %strided, i32 ALIGNED, i32 DENSE
-  %found.flags = and i32 %flags, %needed.flags
-  %lies.right = icmp eq i32 %found.flags, %needed.flags
-  %dtype.at = getelementptr i8, ptr %array, i64 DTYPE
-  %dtype = load ptr, ptr %dtype.at
-  %dtype.expected = load ptr, ptr %expected
-  %right.dtype = icmp eq ptr %dtype, %dtype.expected
-  %rank.at = getelementptr i8, ptr %array, i64 RANK
-  %rank32 = load i32, ptr %rank.at
-  %rank = sext i32 %rank32 to i64
-  %rank.expected.at = getelementptr %Tensor, ptr %expected, i32 0, i32 1
-  %rank.expected = load i64, ptr %rank.expected.at
-  %right.rank = icmp eq i64 %rank, %rank.expected
-  %a = and i1 %lies.right, %right.dtype
-  %b = and i1 %a, %right.rank
-  br i1 %b, label %shapes, label %other
-shapes:
-  %shape.at = getelementptr i8, ptr %array, i64 SHAPE
-  %shape = load ptr, ptr %shape.at
-  %shape.expected.at = getelementptr %Tensor, ptr %expected, i32 0, i32 2
-  %shape.expected = load ptr, ptr %shape.expected.at
-  %same.shape = call i1 @equal(ptr %shape, ptr %shape.expected, i64 %rank)
-  br i1 %same.shape, label %lies, label %other
-lies:
-  br i1 %strided, label %strides, label %right
-strides:
-  %strides.at = getelementptr i8, ptr %array, i64 STRIDES
-  %found.strides = load ptr, ptr %strides.at
-  %same.strides = call i1 @equal(ptr %found.strides, ptr %strides.expected, i64 %rank)
-  br i1 %same.strides, label %right, label %other
-right:
-  %data.at = getelementptr i8, ptr %array, i64 DATA
-  %data = load ptr, ptr %data.at
-  ret ptr %data
-other:
-  ret ptr null
-}
+class Operand(Record):
+    """A word: the base of a source, and what is added."""
 
-; %bases are complete but for the workspace: the one at %block or, where that is null, a small one
-define internal ptr @call(ptr %plan, ptr %bases, ptr %block) {
-start:
-  %stop = alloca i64
-  store i64 0, ptr %stop
-  %workspace.at = getelementptr i64, ptr %bases, i64 1
-  %large = icmp ne ptr %block, null
-  br i1 %large, label %modes, label %small
-small:
-  %bytes.at = getelementptr %Plan, ptr %plan, i32 0, i32 4
-  %bytes = load i64, ptr %bytes.at
-  %own = alloca i8, i64 %bytes, align 64
-  br label %modes
-modes:
-  %workspace = phi ptr [ %block, %start ], [ %own, %small ]
-  store ptr %workspace, ptr %workspace.at
-  %mode.at = getelementptr %Plan, ptr %plan, i32 0, i32 7
-  %mode = load i64, ptr %mode.at
-  switch i64 %mode, label %held [ i64 1, label %released i64 2, label %supervised ]
-held:
-  call void @run_steps(ptr %plan, ptr %bases, ptr %stop)
-  br label %done
-released:
-  %thread = call ptr @PyEval_SaveThread()
-  call void @run_steps(ptr %plan, ptr %bases, ptr %stop)
-  call void @PyEval_RestoreThread(ptr %thread)
-  br label %done
-supervised:
-  %run = alloca %Run
-  store ptr %plan, ptr %run
-  %run.bases = getelementptr %Run, ptr %run, i32 0, i32 1
-  store ptr %bases, ptr %run.bases
-  %run.stop = getelementptr %Run, ptr %run, i32 0, i32 2
-  store ptr %stop, ptr %run.stop
-  %team.at = getelementptr %Plan, ptr %plan, i32 0, i32 8
-  %team = load ptr, ptr %team.at
-  %status = call i64 @tadc_supervise(ptr %team, ptr @run, ptr %run, ptr %stop)
-  %interrupted = icmp slt i64 %status, 0
-  br i1 %interrupted, label %raise, label %done
-done:
-  %yes = call ptr @PyLong_FromLong(i64 1)
-  ret ptr %yes
-raise:
-  ret ptr null
-}
+    source: Place[I64]
+    addend: Place[U64]
 
-; %arrays are the arguments, the results, and the workspace where the plan needs a large one
-define ptr @tadc_call(ptr %self, ptr %arrays, i64 %given) {
-start:
-  %plan = call ptr @PyLong_AsVoidPtr(ptr %self)
-  %count.at = getelementptr %Plan, ptr %plan, i32 0, i32 5
-  %count = load i64, ptr %count.at
-  %tensors.at = getelementptr %Plan, ptr %plan, i32 0, i32 6
-  %tensors = load ptr, ptr %tensors.at
-  %enough = icmp sge i64 %given, %count
-  br i1 %enough, label %begin, label %refuse
-begin:
-  %slots = add i64 %count, 2
-  %bases = alloca i64, i64 %slots
-  store i64 0, ptr %bases
-  br label %next
-next:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %fits ]
-  %more = icmp slt i64 %k, %count
-  br i1 %more, label %look, label %prepared
-look:
-  %array.at = getelementptr ptr, ptr %arrays, i64 %k
-  %array = load ptr, ptr %array.at
-  %expected = getelementptr %Tensor, ptr %tensors, i64 %k
-  %data = call ptr @elements_of(ptr %array, ptr %expected)
-  %fit = icmp ne ptr %data, null
-  br i1 %fit, label %fits, label %refuse
-fits:
-  %slot = add i64 %k, 2
-  %base.at = getelementptr i64, ptr %bases, i64 %slot
-  store ptr %data, ptr %base.at
-  %k.next = add i64 %k, 1
-  br label %next
-prepared:
-  %large = icmp sgt i64 %given, %count
-  br i1 %large, label %given.workspace, label %run
-given.workspace:
-  %last.at = getelementptr ptr, ptr %arrays, i64 %count
-  %last = load ptr, ptr %last.at
-  %last.data.at = getelementptr i8, ptr %last, i64 DATA
-  %last.data = load ptr, ptr %last.data.at
-  br label %run
-run:
-  %block = phi ptr [ null, %prepared ], [ %last.data, %given.workspace ]
-  %done = call ptr @call(ptr %plan, ptr %bases, ptr %block)
-  ret ptr %done
-refuse:
-  %no = call ptr @PyLong_FromLong(i64 0)
-  ret ptr %no
-}
 
-; %numbers are the addresses of what `tadc_call` takes
-define ptr @tadc_call_at(ptr %self, ptr %numbers, i64 %given) {
-start:
-  %plan = call ptr @PyLong_AsVoidPtr(ptr %self)
-  %count.at = getelementptr %Plan, ptr %plan, i32 0, i32 5
-  %count = load i64, ptr %count.at
-  %enough = icmp sge i64 %given, %count
-  br i1 %enough, label %begin, label %refuse
-begin:
-  %slots = add i64 %given, 3
-  %bases = alloca i64, i64 %slots
-  store i64 0, ptr %bases
-  %block.at = getelementptr i64, ptr %bases, i64 %count
-  %last.at = getelementptr i64, ptr %block.at, i64 2
-  store i64 0, ptr %last.at
-  br label %next
-next:
-  %k = phi i64 [ 0, %begin ], [ %k.next, %read ]
-  %more = icmp slt i64 %k, %given
-  br i1 %more, label %read, label %prepared
-read:
-  %number.at = getelementptr ptr, ptr %numbers, i64 %k
-  %number = load ptr, ptr %number.at
-  %address = call ptr @PyLong_AsVoidPtr(ptr %number)
-  %slot = add i64 %k, 2
-  %base.at = getelementptr i64, ptr %bases, i64 %slot
-  store ptr %address, ptr %base.at
-  %k.next = add i64 %k, 1
-  br label %next
-prepared:
-  %error = call ptr @PyErr_Occurred()
-  %wrong = icmp ne ptr %error, null
-  br i1 %wrong, label %raise, label %run
-run:
-  %block = load ptr, ptr %last.at
-  %done = call ptr @call(ptr %plan, ptr %bases, ptr %block)
-  ret ptr %done
-refuse:
-  %no = call ptr @PyLong_FromLong(i64 0)
-  ret ptr %no
-raise:
-  ret ptr null
-}
-"""
+class Tensor(Record):
+    """An array as a plan expects it; its strides are null if it is dense."""
+
+    dtype: Place[Pointer]
+    rank: Place[I64]
+    shape: Place[Words]
+    strides: Place[Words]
+
+
+class Plan(Record):
+    """The record of a plan."""
+
+    count: Place[I64]
+    """The number of steps."""
+    steps: Place[Row[Step]]
+    operands: Place[Row[Operand]]
+    most: Place[I64]
+    """The most operands of a step."""
+    bytes: Place[I64]
+    """The bytes of the workspace."""
+    arrays: Place[I64]
+    """The number of arrays."""
+    tensors: Place[Row[Tensor]]
+    mode: Place[I64]
+    team: Place[Pointer]
+
+
+class Run(Record):
+    """A run of a plan, as the one argument of a function."""
+
+    plan: Place[Plan]
+    bases: Place[Words]
+    stop: Place[Place[U64]]
+
+
+@function
+def run_steps(plan: Plan, bases: Words, stop: Place[U64]) -> None:
+    """Gather the words of each step and run it, on the team where it has several parts."""
+    steps, operands, team = plan.steps.value, plan.operands.value, plan.team.value
+    count = plan.count.value
+    words = row(Place[U64], plan.most.value, align=16)
+    with each(count) as (n, rounds):
+        step = steps[n]
+        code, begin, end = step.code.value, step.begin.value, step.end.value
+        grain, parts = step.grain.value, step.parts.value
+        first, own = step.first.value, step.own.value
+        with each(own) as (w, _):
+            operand = operands[first + w]
+            words[w].value = bases[operand.source.value].value + operand.addend.value
+        with when(parts > 1):
+            run_region(team, code, words, begin, end, grain, parts, stop)
+            rounds.again.go()
+        code(words, begin, end, stop)
+
+
+@external("tadc_region")
+def run_region(
+    team: Pointer,
+    code: Callee[Words, I64, I64, Place[U64]],
+    words: Words,
+    begin: I64,
+    end: I64,
+    grain: I64,
+    parts: I64,
+    stop: Place[U64],
+) -> None: ...
+
+
+@exported
+def tadc_run_plan(plan: Plan, addresses: Words) -> None:
+    """Run a plan on the addresses of its arguments and results."""
+    stop = variable(U64(0))
+    bytes, count = plan.bytes.value, plan.arrays.value
+    bases = row(Place[U64], count + 2)
+    bases[0].value = U64(0)
+    workspace = variable(Pointer.null())
+    with when(bytes.differs(0)):
+        workspace.value = allocate(I64(64), bytes)
+    bases[1].value = workspace.value.address()
+    copy_memory(bases[2], addresses, (count << 3).to(U64), Flag(0))
+    run_steps(plan, bases, stop)
+    free(workspace.value)
+
+
+@external("aligned_alloc")
+def allocate(alignment: I64, bytes: I64) -> Pointer: ...
+
+
+@external("free")
+def free(block: Pointer) -> None: ...
+
+
+# --- arrays of NumPy ------------------------------------------------------------------------------
+
+
+@function
+def elements_of(array: Pointer, expected: Tensor) -> Pointer:
+    """The address of the elements of an array, or null where it is not as the plan expects it."""
+    other = Block("other")
+    other.go_unless(field(array, "TYPE", Place[Pointer]).value.equals(ndarray.address()))
+    strides = expected.strides.value
+    is_strided = strides.exists()
+    needed = is_strided.choose(U32(ALIGNED), U32(C_CONTIGUOUS | ALIGNED))
+    found = field(array, "FLAGS", Place[U32]).value & needed
+    lies_right = found.equals(needed)
+    right_dtype = field(array, "DTYPE", Place[Pointer]).value.equals(expected.dtype.value)
+    rank = field(array, "RANK", Place[I32]).value.to(I64)
+    right_rank = rank.equals(expected.rank.value)
+    other.go_unless(lies_right & right_dtype & right_rank)
+    other.go_unless(
+        are_equal(field(array, "SHAPE", Place[Words]).value, expected.shape.value, rank)
+    )
+    with when(is_strided):
+        other.go_unless(are_equal(field(array, "STRIDES", Place[Words]).value, strides, rank))
+    ret(field(array, "DATA", Place[Pointer]).value)
+    other.begin()
+    return Pointer.null()
+
+
+def field(array: Pointer, name: str, type: type[F]) -> F:
+    """A field of an array, which is at its begin where NumPy has it."""
+    return array.plus(U64(FIELDS[name])).as_a(type)
+
+
+ndarray = Global("tadc_ndarray", Place[U8], linkage="external")
+"""The type of arrays."""
+
+
+@function
+def are_equal(a: Words, b: Words, count: I64) -> Flag:
+    with each(count) as (n, _), when(a[n].value.differs(b[n].value)):
+        ret(Flag(0))
+    return Flag(1)
+
+
+# --- builtin functions of Python ------------------------------------------------------------------
+
+
+@function
+def call(plan: Plan, bases: Words, block: Pointer) -> Pointer:
+    """Run a plan whose bases are there but for the workspace: the block, or a small one."""
+    stop = variable(U64(0))
+    workspace = variable(block)
+    with when(block.equals(Pointer.null())):
+        workspace.value = row(Place[U8], plan.bytes.value, align=64)
+    bases[1].value = workspace.value.address()
+    mode = plan.mode.value
+    with when(mode.equals(RELEASED)):
+        thread = give_lock()
+        run_steps(plan, bases, stop)
+        take_lock(thread)
+        ret(whole_number(I64(1)))
+    with when(mode.equals(SUPERVISED)):
+        run = local(Run)
+        run.plan.value = plan
+        run.bases.value = bases
+        run.stop.value = stop
+        status = supervise(plan.team.value, run_supervised.address(), run, stop)
+        with when(status < 0):
+            ret(Pointer.null())
+        ret(whole_number(I64(1)))
+    run_steps(plan, bases, stop)
+    return whole_number(I64(1))
+
+
+@external("tadc_supervise")
+def supervise(
+    team: Pointer, function: Callee[Pointer], argument: Pointer, stop: Place[U64]
+) -> I64: ...
+
+
+@function
+def run_supervised(argument: Pointer) -> None:
+    run = argument.as_a(Run)
+    run_steps(run.plan.value, run.bases.value, run.stop.value)
+
+
+@exported
+def tadc_call(self: Pointer, arrays: Row[Place[Pointer]], given: I64) -> Pointer:
+    """Run a plan on its arguments, its results, and a workspace where it needs a large one."""
+    refuse = Block("refuse")
+    plan = address_in(self).as_a(Plan)
+    count, tensors = plan.arrays.value, plan.tensors.value
+    refuse.go_if(given < count)
+    bases = row(Place[U64], count + 2)
+    bases[0].value = U64(0)
+    with each(count) as (n, _):
+        data = elements_of(arrays[n].value, tensors[n])
+        refuse.go_unless(data.exists())
+        bases[n + 2].value = data.address()
+    block = variable(Pointer.null())
+    with when(given > count):
+        block.value = field(arrays[count].value, "DATA", Place[Pointer]).value
+    ret(call(plan, bases, block.value))
+    refuse.begin()
+    return whole_number(I64(0))
+
+
+@exported
+def tadc_call_at(self: Pointer, numbers: Row[Place[Pointer]], given: I64) -> Pointer:
+    """Run a plan on the addresses of what `tadc_call` takes."""
+    refuse = Block("refuse")
+    plan = address_in(self).as_a(Plan)
+    count = plan.arrays.value
+    refuse.go_if(given < count)
+    bases = row(Place[U64], given + 3)
+    bases[0].value = U64(0)
+    last = bases[count + 2].as_a(Place[Pointer])
+    last.value = Pointer.null()
+    with each(given) as (n, _):
+        bases[n + 2].value = address_in(numbers[n].value).address()
+    with when(error().exists()):
+        ret(Pointer.null())
+    ret(call(plan, bases, last.value))
+    refuse.begin()
+    return whole_number(I64(0))
+
+
+@external("PyLong_AsVoidPtr")
+def address_in(number: Pointer) -> Pointer: ...
+
+
+@external("PyLong_FromLong")
+def whole_number(number: I64) -> Pointer: ...
+
+
+@external("PyErr_Occurred")
+def error() -> Pointer: ...
+
+
+def plan_code() -> str:
+    """The module."""
+    return str(module_of(tadc_run_plan, tadc_call, tadc_call_at))

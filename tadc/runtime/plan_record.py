@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tadc.runtime.arguments import Array
 from tadc.runtime.buffer_assignment import BufferAssignment, Tensor
 from tadc.runtime.executable import KernelCall, Strides
-from tadc.runtime.plan_runner import HELD, RELEASED, SUPERVISED
+from tadc.runtime.plan_layout import HELD, RELEASED, SUPERVISED
 from tadc.runtime.workspace import Lifetime, pack
 
 MOST_WORK_ON_ONE_THREAD = 50_000
@@ -44,7 +44,7 @@ def address(array: Array) -> int:
 
 
 class Step(NamedTuple):
-    """A call of a kernel over a range of its outermost index: `%Step`, with its operands."""
+    """A call of a kernel over a range of its outermost index, with its operands."""
 
     code: int
     begin: int
@@ -125,7 +125,7 @@ def record(
     workspace: int,
     team: int,
 ) -> Words:
-    """The words of `%Plan`, and behind them all that it points to.
+    """The words of `Plan` in `plan_code`, and behind them all that it points to.
 
     Shapes and dtypes of `tensors`, which are the arguments and then the results, are what calls
     compare arrays with; `strides` are those of the arguments where they need not be dense.

@@ -32,25 +32,11 @@ import numpy as np
 
 from tadc.once import once
 from tadc.runtime.cpu import add_python_function, add_symbol, stored_module
-from tadc.runtime.plan_code import PLAN
-from tadc.runtime.team import DECLARATIONS, team
+from tadc.runtime.plan_layout import ALIGNED, C_CONTIGUOUS, FIELDS
+from tadc.runtime.team import team
 
 MOST_WORKSPACE_ON_STACK = 1 << 14
 """Bytes of workspace that a call takes from the stack of its thread."""
-
-HELD, RELEASED, SUPERVISED = range(3)
-"""The modes of a call, as to the lock of the interpreter: see above."""
-
-# Bytes from the begin of an object of Python, and of a NumPy array, to what is read here.
-FIELDS = {
-    "TYPE": 8,
-    "DATA": 16,
-    "RANK": 24,
-    "SHAPE": 32,
-    "STRIDES": 40,
-    "DTYPE": 56,
-    "FLAGS": 64,
-}
 
 PYTHON_FUNCTIONS = (
     "PyEval_SaveThread",
@@ -59,8 +45,6 @@ PYTHON_FUNCTIONS = (
     "PyLong_AsVoidPtr",
     "PyLong_FromLong",
 )
-
-C_CONTIGUOUS, ALIGNED = 0x1, 0x100
 
 
 class _MethodDefinition(ctypes.Structure):
@@ -82,11 +66,11 @@ def _method(address: int) -> _MethodDefinition:
     return _MethodDefinition(b"call", address, METH_FASTCALL, None)
 
 
-def _plan_text() -> str:
-    text = DECLARATIONS + PLAN
-    for name, number in (FIELDS | {"ALIGNED": ALIGNED, "DENSE": C_CONTIGUOUS | ALIGNED}).items():
-        text = text.replace(f" {name}", f" {number}")
-    return text
+def _text() -> str:
+    """The machine code, which few processes make themselves: the others import nothing for it."""
+    from tadc.runtime.plan_code import plan_code
+
+    return plan_code()
 
 
 class PlanRunner:
@@ -97,7 +81,7 @@ class PlanRunner:
             add_python_function(name)
         add_symbol("tadc_ndarray", id(np.ndarray))
         team.load()
-        module = stored_module("plan", _plan_text)
+        module = stored_module("plan", _text)
         self.address = module.address("tadc_run_plan")
         """The address of `void tadc_run_plan(plan, addresses)`."""
         self._call, self._call_at = map(_method, map(module.address, ("tadc_call", "tadc_call_at")))

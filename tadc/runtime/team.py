@@ -38,12 +38,6 @@ from tadc.runtime.thread_count import (
     default_thread_count,
 )
 
-DECLARATIONS = """\
-declare void @tadc_region(ptr, ptr, ptr, i64, i64, i64, i64, ptr)
-declare i64 @tadc_supervise(ptr, ptr, ptr, ptr)
-"""
-"""The functions above for other modules, which are linked after `Team.load`."""
-
 FAULTS = ("SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGSEGV", "SIGSYS", "SIGTRAP")
 """Signals by which a thread ends its process; all others are for the threads of Python."""
 

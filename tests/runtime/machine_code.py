@@ -7,13 +7,13 @@ from functools import cache
 from types import SimpleNamespace
 
 from tadc.runtime.cpu import CpuModule
-from tadc.runtime.team import DECLARATIONS, team
+from tadc.runtime.team import team
 
-TEXT = f"""\
-{DECLARATIONS}
+TEXT = """\
+declare void @tadc_region(ptr, ptr, ptr, i64, i64, i64, i64, ptr)
 
 ; Add 1 to each of the numbers at %params from %begin to %end.
-define void @count(ptr %params, i64 %begin, i64 %end, ptr %stop) {{
+define void @count(ptr %params, i64 %begin, i64 %end, ptr %stop) {
 start:
   br label %look
 look:
@@ -29,10 +29,10 @@ add:
   br label %look
 done:
   ret void
-}}
+}
 
 ; For each i, a region over the 64 numbers from 64*i of what follows the address of the team.
-define void @nested(ptr %params, i64 %begin, i64 %end, ptr %stop) {{
+define void @nested(ptr %params, i64 %begin, i64 %end, ptr %stop) {
 start:
   %team = load ptr, ptr %params
   %numbers = getelementptr i64, ptr %params, i64 1
@@ -50,10 +50,10 @@ run:
   br label %look
 done:
   ret void
-}}
+}
 
 ; Run until the word at %stop is not 0; a piece that has begun says so in the number of its index.
-define void @until_stopped(ptr %params, i64 %begin, i64 %end, ptr %stop) {{
+define void @until_stopped(ptr %params, i64 %begin, i64 %end, ptr %stop) {
 start:
   call void @count(ptr %params, i64 %begin, i64 %end, ptr %stop)
   br label %look
@@ -63,10 +63,10 @@ look:
   br i1 %stopped, label %done, label %look
 done:
   ret void
-}}
+}
 
 ; A region as a function of one argument, the words of its call.
-define void @call(ptr %words) {{
+define void @call(ptr %words) {
   %entry.at = getelementptr i64, ptr %words, i64 1
   %params.at = getelementptr i64, ptr %words, i64 2
   %begin.at = getelementptr i64, ptr %words, i64 3
@@ -85,7 +85,7 @@ define void @call(ptr %words) {{
   call void @tadc_region(ptr %team, ptr %entry, ptr %params,
                          i64 %begin, i64 %end, i64 %grain, i64 %pieces, ptr %stop)
   ret void
-}}
+}
 """
 
 NAMES = ("count", "nested", "until_stopped", "call")
