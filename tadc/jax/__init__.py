@@ -29,7 +29,7 @@ How it is made, in the order in which to read it:
 - `primitive`: what JAX asks of a call (types, tangents, transposition, batching)
 - `transposed`: gradients, which keep values of the call
 - `lowering`: a call as a custom call of XLA
-- `handler`: the machine code that XLA calls
+- `handler`, `handler_code`, `door`: the machine code that XLA calls
 - `package`, `private`: the modules of JAX, and its names that are not public
 """
 

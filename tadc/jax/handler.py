@@ -5,7 +5,7 @@ XLA calls a handler with a frame of pointers, which the header `xla/ffi/api/c_ap
 *door*, a function of its own that adds where its plan lies. Doors are made many at a time, and
 filled one by one:
 
-    %Door    the function that runs plans, the record of the plan, the number of its slots, and
+    Door     the function that runs plans, the record of the plan, the number of its slots, and
              for each slot where the address comes from: argument n of XLA as n, result n as -n,
              both counted from 1, and nowhere as 0
 
@@ -22,133 +22,22 @@ from typing import Any
 
 import numpy as np
 
+from tadc.jax.door import DOORS_OF_A_MODULE
 from tadc.once import Lock
 from tadc.runtime.cpu import stored_module
 from tadc.runtime.native_plan import NativePlan
 from tadc.runtime.plan_record import address
 
-NEWEST_MINOR_VERSION = 3
-"""The latest version 0.x of the interface in which the fields below were checked."""
-
-SILENT_MINOR_VERSION = 1
-"""The version 0.x of libraries that do not tell it when they ask: jaxlib up to 0.7 at least."""
-
-DOORS_OF_A_MODULE = 64
-
-HANDLER = """\
-%Door = type { ptr, ptr, i64, ptr }
-; size, extension, library, context, stage, arguments, results
-%Frame = type { i64, ptr, ptr, ptr, i32, %Buffers, %Buffers }
-; size, extension, number, types, buffers
-%Buffers = type { i64, ptr, i64, ptr, ptr }
-; size, extension, dtype, elements
-%Buffer = type { i64, ptr, i32, ptr }
-; size, kind, next, and what a handler tells of itself
-%Extension = type { i64, i32, ptr, ptr }
-; size, extension, major, minor
-%Version = type { i64, ptr, i32, i32 }
-; size, version, traits
-%Metadata = type { i64, %Version, i32 }
-; size, extension, version
-%Library = type { i64, ptr, %Version }
-
-; of a library that does not show itself in the question
-@silent = constant %Library { i64 0, ptr null, %Version { i64 0, ptr null, i32 0, i32 SILENT } }
-
-define internal ptr @handle(ptr %frame, ptr %door) {
-start:
-  %extension.at = getelementptr %Frame, ptr %frame, i32 0, i32 1
-  %extension = load ptr, ptr %extension.at
-  %extended = icmp ne ptr %extension, null
-  br i1 %extended, label %asked, label %begin
-asked:
-  %kind.at = getelementptr %Extension, ptr %extension, i32 0, i32 1
-  %kind = load i32, ptr %kind.at
-  %about.handler = icmp eq i32 %kind, 1
-  br i1 %about.handler, label %tell, label %begin
-tell:
-  %library.at = getelementptr %Frame, ptr %frame, i32 0, i32 2
-  %library.given = load ptr, ptr %library.at
-  %is.given = icmp ne ptr %library.given, null
-  %library = select i1 %is.given, ptr %library.given, ptr @silent
-  %newest.at = getelementptr %Library, ptr %library, i32 0, i32 2, i32 3
-  %newest = load i32, ptr %newest.at
-  %known = call i32 @llvm.umin.i32(i32 %newest, i32 NEWEST)
-  %metadata.at = getelementptr %Extension, ptr %extension, i32 0, i32 3
-  %metadata = load ptr, ptr %metadata.at
-  %major = getelementptr %Metadata, ptr %metadata, i32 0, i32 1, i32 2
-  store i32 0, ptr %major
-  %minor = getelementptr %Metadata, ptr %metadata, i32 0, i32 1, i32 3
-  store i32 %known, ptr %minor
-  %traits = getelementptr %Metadata, ptr %metadata, i32 0, i32 2
-  store i32 0, ptr %traits
-  ret ptr null
-begin:
-  %arguments.at = getelementptr %Frame, ptr %frame, i32 0, i32 5, i32 4
-  %arguments = load ptr, ptr %arguments.at
-  %results.at = getelementptr %Frame, ptr %frame, i32 0, i32 6, i32 4
-  %results = load ptr, ptr %results.at
-  %run = load ptr, ptr %door
-  %record.at = getelementptr %Door, ptr %door, i32 0, i32 1
-  %record = load ptr, ptr %record.at
-  %count.at = getelementptr %Door, ptr %door, i32 0, i32 2
-  %count = load i64, ptr %count.at
-  %sources.at = getelementptr %Door, ptr %door, i32 0, i32 3
-  %sources = load ptr, ptr %sources.at
-  %addresses = alloca ptr, i64 %count
-  br label %next
-next:
-  %n = phi i64 [ 0, %begin ], [ %n.next, %found ]
-  %more = icmp slt i64 %n, %count
-  br i1 %more, label %slot, label %all
-slot:
-  %source.at = getelementptr i64, ptr %sources, i64 %n
-  %source = load i64, ptr %source.at
-  %somewhere = icmp ne i64 %source, 0
-  br i1 %somewhere, label %look, label %found
-look:
-  %is.argument = icmp sgt i64 %source, 0
-  %number = call i64 @llvm.abs.i64(i64 %source, i1 false)
-  %before = sub i64 %number, 1
-  %list = select i1 %is.argument, ptr %arguments, ptr %results
-  %buffer.at = getelementptr ptr, ptr %list, i64 %before
-  %buffer = load ptr, ptr %buffer.at
-  %elements.at = getelementptr %Buffer, ptr %buffer, i32 0, i32 3
-  %elements = load ptr, ptr %elements.at
-  br label %found
-found:
-  %address = phi ptr [ null, %slot ], [ %elements, %look ]
-  %address.at = getelementptr ptr, ptr %addresses, i64 %n
-  store ptr %address, ptr %address.at
-  %n.next = add i64 %n, 1
-  br label %next
-all:
-  call void %run(ptr %record, ptr %addresses)
-  ret ptr null
-}
-declare i32 @llvm.umin.i32(i32, i32)
-declare i64 @llvm.abs.i64(i64, i1)
-"""
-
-DOOR = """\
-define ptr @door.NUMBER(ptr %frame) {
-  %result = tail call ptr @handle(
-      ptr %frame, ptr getelementptr (%Door, ptr @doors, i64 NUMBER))
-  ret ptr %result
-}
-"""
-
 
 def _text() -> str:
-    doors = f"@doors = global [{DOORS_OF_A_MODULE} x %Door] zeroinitializer, align 16\n"
-    functions = (DOOR.replace("NUMBER", str(n)) for n in range(DOORS_OF_A_MODULE))
-    handler = HANDLER.replace("NEWEST", str(NEWEST_MINOR_VERSION))
-    handler = handler.replace("SILENT", str(SILENT_MINOR_VERSION))
-    return "".join([handler, doors, *functions])
+    """The machine code, which few processes make themselves: the others import nothing for it."""
+    from tadc.jax.handler_code import handler_code
+
+    return handler_code()
 
 
 class _Door(ctypes.Structure):
-    """`%Door`."""
+    """`Door` of `handler_code`."""
 
     _fields_ = (
         ("function", ctypes.c_void_p),
@@ -170,7 +59,7 @@ class Doors:
         """The address of a new handler that runs a plan, which lives from now on.
 
         `sources` says where the addresses of the plan's arguments and results come from, in order:
-        see `%Door` above.
+        see `Door` above.
         """
         words = np.array(sources, np.int64)
         with self._lock:

@@ -325,6 +325,10 @@ class Record(Pointer):
     A field is a place, a record that lies inside, or `Annotated[Row[...], length]`.
     """
 
+    def __init_subclass__(cls) -> None:
+        if taken := [name for name in cls.__annotations__ if hasattr(cls, name)]:
+            raise TypeError(f"fields of {cls.__name__} have names of methods: {taken}")
+
     @classmethod
     def stored(cls, type: Any) -> Any:
         struct = open_module.get().llvm.context.get_identified_type(cls.__name__)

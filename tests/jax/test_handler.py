@@ -16,7 +16,8 @@ import jax
 import jax.numpy as jnp
 
 import tadc.jax
-from tadc.jax.handler import DOORS_OF_A_MODULE, NEWEST_MINOR_VERSION, Doors
+from tadc.jax.door import DOORS_OF_A_MODULE, NEWEST_MINOR_VERSION
+from tadc.jax.handler import Doors
 from tadc.jax.package import ffi
 from tests.support.jax_calls import assert_same
 

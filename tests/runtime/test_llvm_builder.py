@@ -317,6 +317,11 @@ def test_code_that_is_not_reached_or_leads_nowhere_is_refused(
         module_of(exported(body))
 
 
+def test_fields_have_names_of_their_own():
+    with pytest.raises(TypeError, match="names of methods: \\['size'\\]"):
+        type("Sized", (Record,), {"__annotations__": {"size": Place[U64]}})
+
+
 def test_calls_have_as_many_arguments_as_parameters():
     def too_few(pair: Pair) -> None:
         add_one(pair)
