@@ -86,8 +86,8 @@ class CpuExecutable(Executable):
     def _printer(self, m: Machine) -> LlvmPrinter:
         from tadc.targets.llvm import LlvmPrinter
 
-        at_once = m.has("avx512f")
-        return LlvmPrinter(m.vector_bits, at_once, self.sizes.huge, m.shared_cache, m.has("fma"))
+        at_once, largest = m.has("avx512f"), self.sizes.bounds(self.largest_example)
+        return LlvmPrinter(m.vector_bits, at_once, largest, m.shared_cache, m.has("fma"))
 
     @once_property
     def code(self) -> MachineCode:

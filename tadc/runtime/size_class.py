@@ -15,8 +15,8 @@ without numbers, whose code is compiled fast.
 
 The class of a call depends on nothing but its sizes, neither on calls before it nor on their order,
 and so do the bits of its results. Of each size there are 33 classes, of programs whose sizes are
-numbers two, twice as many with sizes in the millions, and of each difference 20: a stream of ever
-new shapes soon finds all its code compiled.
+numbers two, and of each difference 20: a stream of ever new shapes soon finds all its code
+compiled.
 
 On a GPU, where the number of elements says how a reduction is shared, buckets go on by powers of
 two without end.
@@ -46,8 +46,8 @@ STEP = 8
 LARGEST_EXAMPLE = 4096
 """The example of all sizes from here on; below, those to the next power of two share a bucket."""
 
-HUGE_SIZE = 1 << 22
-"""From here on a loop over a size may take longer than somebody waits after Ctrl-C."""
+LARGEST_SIZE = 1 << 62
+"""The bound of all sizes: indices have 64 bits."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +64,6 @@ class SizeClass:
     """Sizes, like those of its calls, for which the code is made best."""
     strided: bool = False
     """True if tensors are read whose rows lie apart; their strides are sizes."""
-    huge: bool = False
-    """True if a loop may be so long that it must look inside whether the call is to end."""
 
     @property
     def values(self) -> Mapping[str, int | str]:
@@ -81,6 +79,10 @@ class SizeClass:
         """The largest values that they have, where all examples are less than `largest`."""
         exact = dict(self.numbers)
         return exact | {n: _most_like(e) for n, e in self.example if n not in exact and e < largest}
+
+    def bounds(self, largest: int) -> dict[str, int]:
+        """The bounds of the sizes of its calls, also where examples are `largest` or more."""
+        return dict.fromkeys(dict(self.example), LARGEST_SIZE) | self.most(largest)
 
     def most_of_variables(self, largest: int) -> dict[str, int]:
         """The largest values that its calls have of sizes that are variables in the code."""
@@ -113,7 +115,6 @@ def size_class(
         tuple((n, size) for n, size in sizes.items() if n in known),
         tuple((n, _form(of, sizes[n] - sizes[of])) for n, of in left.items() if n != of),
         tuple(example.items()),
-        huge=any(size >= HUGE_SIZE for size in sizes.values()),
     )
 
 

@@ -6,8 +6,8 @@ attributes survive in it, and `getelementptr` is what lets LLVM vectorise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import IO
 
 from xdsl.context import Context
@@ -67,8 +67,8 @@ class LlvmPrinter:
     scaled_exponents: bool = False
     """True for machines that scale by powers of two in one instruction (AVX-512), and for these
     alone: the text means the same with and without."""
-    strips: bool = False
-    """True to stop soon also inside loops of which no number says that they are short."""
+    largest: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The largest values of sizes by name, where they are known: long loops over them stop soon."""
     shared_cache: int | None = None
     """The bytes of the machine's largest cache, by default those of a server."""
     fused: bool = False
@@ -96,7 +96,7 @@ class LlvmPrinter:
     def _printed(self, function: func.FuncOp) -> Printed:
         needs = Needs(shared_cache=self.shared_cache or SHARED_CACHE, fused=self.fused)
         explicit = has_vectors(function)
-        text = FunctionPrinter(function, needs, self.strips, explicit).text()
+        text = FunctionPrinter(function, needs, self.largest, explicit).text()
         return Printed(text, needs, explicit)
 
     def _module(self, functions: Sequence[Printed]) -> str:

@@ -23,12 +23,13 @@ from xdsl.dialects.builtin import (
     MemRefType,
     VectorType,
 )
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import PassFailedException
 
 from tadc.dialects.loops import LANES
 from tadc.passes.rewriting.failure import PassFailure
 from tadc.targets.llvm_types import lanes_and_element, splat, vector_of
+from tadc.targets.trip_counts import TripCounts
 
 
 def failure(op: Operation, message: str) -> PassFailure:
@@ -162,11 +163,8 @@ class Body:
     elements: dict[int, str] = field(default_factory=dict[int, str])
     """The LLVM types of what memrefs hold, likewise."""
     taken: dict[str, int] = field(default_factory=dict[str, int])
-    iterations: dict[Block, int | None] = field(default_factory=dict["Block", "int | None"])
-    """The most iterations of loops in blocks, as far as these are known."""
+    counts: TripCounts = field(default_factory=TripCounts)
     block: str = "entry"
-    strips: bool = False
-    """True to cut loops that no number bounds into strips."""
     stops: bool = False
     """True if a branch goes to the block `stopped`."""
     streams: bool = False

@@ -19,7 +19,7 @@ unfinished.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import func, scf
@@ -27,6 +27,7 @@ from xdsl.dialects.builtin import MemRefType, VectorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from tadc.dialects.loops import EndOp, ParallelOp, StridedLoadOp
+from tadc.dialects.loops.functions import names_in
 from tadc.dialects.quick import block_in, constant_integer, operands_of, ops_in, walk
 from tadc.targets.llvm_code import Body, Needs, failure, llvm_type, symbol
 from tadc.targets.llvm_loops import STOPPED, Length, Loop, StripLoop, loop_of
@@ -34,7 +35,7 @@ from tadc.targets.llvm_memory import MEMORY_PRINTERS, access
 from tadc.targets.llvm_ops import OP_PRINTERS, OpPrinter
 from tadc.targets.llvm_strided import print_strided_load
 from tadc.targets.llvm_vectors import VECTOR_PRINTERS
-from tadc.targets.trip_counts import most_iterations, most_trips, times
+from tadc.targets.trip_counts import TripCounts, times
 
 PIECE = ("i64 %begin", "i64 %end", "ptr %stop")
 """The last parameters of functions: what to compute, and a word that is not 0 to stop."""
@@ -55,14 +56,18 @@ class FunctionPrinter:
 
     op: func.FuncOp
     needs: Needs
-    strips: bool = False
+    largest: Mapping[str, int] = field(default_factory=dict[str, int])
+    """The largest values of sizes, where they are known."""
     explicit: bool = False
     """True for explicit vectors: the entry holds the loops then, which spares LLVM a function. Its
     own passes need one, as parameters alone can say that buffers do not overlap."""
     body: Body = field(init=False)
 
     def __post_init__(self) -> None:
-        self.body = Body(self.needs, strips=self.strips)
+        names = names_in(self.op, "sizes") if self.largest else []
+        sizes = zip(self.arguments[len(self.arguments) - len(names) :], names, strict=True)
+        largest = {size: self.largest[name] for size, name in sizes if name in self.largest}
+        self.body = Body(self.needs, counts=TripCounts(largest))
 
     @property
     def name(self) -> str:
@@ -214,7 +219,7 @@ def print_for(body: Body, op: Operation) -> None:
     block = block_in(op.body)
     low, high, step, *initial = map(body.value, operands_of(op))
     index, *carried = block.args
-    length = Length(most_trips(op), most_iterations(block, body.iterations))
+    length = Length(body.counts.trips(op), body.counts.iterations(block))
     loop = loop_of(body, index, high, step, carried, length)
     loop.open(low, initial)
     print_block(body, block)
@@ -245,10 +250,11 @@ def print_parallel(body: Body, op: Operation) -> None:
 def lengths(op: ParallelOp, body: Body) -> list[Length]:
     """The length of the loop of each index; the outermost one is cut into pieces by callers."""
     found: list[Length] = []
-    inside = most_iterations(op.body.block, body.iterations)
+    inside = body.counts.iterations(op.body.block)
     for size in reversed(op.sizes):
-        found.append(Length(constant_integer(size), inside))
-        inside = times(constant_integer(size), inside)
+        trips = body.counts.most((size, 1))
+        found.append(Length(trips, inside))
+        inside = times(trips, inside)
     return [*(Length(0, length.iteration) for length in found[-1:]), *reversed(found[:-1])]
 
 

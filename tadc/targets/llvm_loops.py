@@ -10,8 +10,8 @@ as it was, so that LLVM unrolls and vectorises it.
     for s in range(low, high, 65536):                between two strips: return if the word says so
         for k in range(s, min(s + 65536, high)):     no tests
 
-Where no number bounds a loop, its strips are for `LlvmPrinter(strips=True)` alone, since in a
-loop of a few iterations, such as the three terms of a sum, the one over strips costs a half more.
+Where no number bounds a loop, it has no strips: in a loop of a few iterations, such as the three
+terms of a sum, the one over strips costs a half more.
 """
 
 from __future__ import annotations
@@ -168,11 +168,11 @@ class Length:
 
     @property
     def strip(self) -> int | None:
-        """The iterations of a strip; None where all fit into one, or the loop tests itself."""
-        if self.iteration is None or self.tests:
+        """The iterations of a strip; None where all may fit into one, or the loop tests itself."""
+        if self.trips is None or self.iteration is None or self.tests:
             return None
         strip = MOST_ITERATIONS_OF_STRIPS // max(1, self.iteration)
-        return None if self.trips is not None and self.trips <= strip else strip
+        return strip if self.trips > strip else None
 
 
 def loop_of(
@@ -183,11 +183,10 @@ def loop_of(
     carried: Sequence[SSAValue],
     length: Length,
 ) -> Loop | StripLoop:
-    """A loop over the values of an index, in strips if it is long, as far as one can tell."""
+    """A loop over the values of an index, in strips if it may be long."""
     hint = index.name_hint or "i"
     names = [body.name(value) for value in (index, *carried)]
     types = [body.type(value) for value in carried]
     values = list(zip(types, names[1:], strict=True))
     loop = Loop(body, hint, body.type(index), names[0], high, step, values, length.tests)
-    told = length.trips is not None or body.strips
-    return StripLoop(loop, length.strip) if told and length.strip else loop
+    return StripLoop(loop, length.strip) if length.strip else loop

@@ -1,4 +1,4 @@
-"""Bounds on the iterations of loops, where their text tells them: none where sizes decide.
+"""Bounds on the iterations of loops: numbers, where their text and the largest sizes tell some.
 
     scf.for %k = %low to %high step %one       %low = max(0, i - 2), %high = min(N, i + 3)
 
@@ -16,13 +16,14 @@ rest of the sum,
     c k + R             is at most  c (high - 1) + R  for the index k of a loop, which is below high
     -c k + R            is at most  -c low + R
     -c N + R            is at most  R  for a size N, which is never negative
+    c N + R             is at most  c n + R  where n is the largest size of the calls
 
 The numbers are those of Python, which do not overflow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import gcd
 from typing import NamedTuple, TypeAlias
@@ -40,13 +41,6 @@ Sum: TypeAlias = tuple[Sequence[tuple[SSAValue, int]], int]
 """Values with coefficients, and a number, to be added."""
 
 
-def most_trips(loop: scf.ForOp) -> int | None:
-    """The most iterations of a loop; None where there is no bound."""
-    low, high, step = operands_of(loop)[:3]
-    width = _Search().most([(high, 1), (low, -1)], 0)
-    return None if width is None else max(0, -(-width // (constant_integer(step) or 1)))
-
-
 class Bounds(NamedTuple):
     """Bounds of a value times `divisor`: each of the sums is one, or all of them are together."""
 
@@ -55,10 +49,90 @@ class Bounds(NamedTuple):
     divisor: int = 1
 
 
-def bounds_of(value: SSAValue, upper: bool) -> Bounds:
-    """The upper or the lower bounds of a value, in values that are less deep."""
-    if isinstance(value, BlockArgument):
-        return Bounds(_bounds_of_argument(value, upper))
+@dataclass
+class TripCounts:
+    """Bounds on the iterations of the loops of a function, each computed once."""
+
+    largest: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """The largest values of sizes, where they are known."""
+    _iterations: dict[Block, int | None] = field(default_factory=dict["Block", "int | None"])
+    _depths: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    _steps: int = 0
+
+    def trips(self, loop: scf.ForOp) -> int | None:
+        """The most iterations of a loop; None where there is no bound."""
+        low, high, step = operands_of(loop)[:3]
+        width = self.most((high, 1), (low, -1))
+        return None if width is None else max(0, -(-width // (constant_integer(step) or 1)))
+
+    def most(self, *terms: tuple[SSAValue, int]) -> int | None:
+        """A number that the sum of values with coefficients is never above; None where none is
+        found."""
+        self._steps = 0
+        return self._most(terms, 0)
+
+    def iterations(self, block: Block) -> int | None:
+        """The most iterations of innermost loops in a block, at least 1; None without a bound."""
+        if block not in self._iterations:
+            inside = (self._iterations_of(op) for op in ops_in(block) if op.regions)
+            self._iterations[block] = _sum(inside)
+        return self._iterations[block]
+
+    def _iterations_of(self, op: Operation) -> int | None:
+        inside = _sum(self.iterations(block) for region in op.regions for block in region.blocks)
+        if isinstance(op, scf.ForOp):
+            return times(self.trips(op), inside)
+        if isinstance(op, ParallelOp):
+            for size in op.sizes:
+                inside = times(self.most((size, 1)), inside)
+        return inside
+
+    def _most(self, terms: Iterable[tuple[SSAValue, int]], constant: int) -> int | None:
+        rest: dict[SSAValue, int] = {}
+        for value, c in terms:
+            number = constant_integer(value)
+            if number is None:
+                rest[value] = rest.get(value, 0) + c
+            else:
+                constant += c * number
+        rest = {value: c for value, c in rest.items() if c}
+        if not rest:
+            return constant
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            return None
+        deepest = max(rest, key=self._depth)
+        c = rest.pop(deepest)
+        bounds = self._bounds_of(deepest, c > 0)
+        c, scale = c // (g := gcd(c, bounds.divisor)), bounds.divisor // g
+        found: list[int] = []
+        for inner, number in bounds.sums:
+            scaled = [(v, scale * n) for v, n in rest.items()] + [(v, c * n) for v, n in inner]
+            bound = self._most(scaled, scale * constant + c * number)
+            if bound is not None:
+                found.append(bound // scale)
+            elif bounds.all:
+                return None
+        return (max if bounds.all else min)(found, default=None)
+
+    def _depth(self, value: SSAValue) -> int:
+        """A number above those of all values by which this one is bounded."""
+        if value not in self._depths:
+            bounds = (self._bounds_of(value, upper) for upper in (True, False))
+            inner = (v for bound in bounds for terms, _ in bound.sums for v, _ in terms)
+            self._depths[value] = 1 + max(map(self._depth, inner), default=0)
+        return self._depths[value]
+
+    def _bounds_of(self, value: SSAValue, upper: bool) -> Bounds:
+        """The upper or the lower bounds of a value, in values that are less deep."""
+        if upper and value in self.largest:
+            return Bounds([([], self.largest[value])])
+        if isinstance(value, BlockArgument):
+            return Bounds(_bounds_of_argument(value, upper))
+        return _bounds_of_result(value, upper)
+
+
+def _bounds_of_result(value: SSAValue, upper: bool) -> Bounds:
     op = value.owner
     assert isinstance(op, Operation)
     operands = operands_of(op)
@@ -91,75 +165,6 @@ def _bounds_of_argument(value: BlockArgument, upper: bool) -> Sequence[Sum]:
             return [([], 0)]
         case _:
             return ()
-
-
-@dataclass
-class _Search:
-    """The search for the bound of one sum."""
-
-    steps: int = 0
-    depths: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-
-    def most(self, terms: Iterable[tuple[SSAValue, int]], constant: int) -> int | None:
-        """A number that the sum is never above; None where none is found."""
-        rest: dict[SSAValue, int] = {}
-        for value, c in terms:
-            number = constant_integer(value)
-            if number is None:
-                rest[value] = rest.get(value, 0) + c
-            else:
-                constant += c * number
-        rest = {value: c for value, c in rest.items() if c}
-        if not rest:
-            return constant
-        self.steps += 1
-        if self.steps > MOST_STEPS:
-            return None
-        deepest = max(rest, key=self.depth)
-        c = rest.pop(deepest)
-        bounds = bounds_of(deepest, c > 0)
-        c, times = c // (g := gcd(c, bounds.divisor)), bounds.divisor // g
-        found: list[int] = []
-        for inner, number in bounds.sums:
-            scaled = [(v, times * n) for v, n in rest.items()] + [(v, c * n) for v, n in inner]
-            bound = self.most(scaled, times * constant + c * number)
-            if bound is not None:
-                found.append(bound // times)
-            elif bounds.all:
-                return None
-        return (max if bounds.all else min)(found, default=None)
-
-    def depth(self, value: SSAValue) -> int:
-        """A number above those of all values by which this one is bounded."""
-        if value not in self.depths:
-            inner = (v for up in (True, False) for s, _ in bounds_of(value, up).sums for v, _ in s)
-            self.depths[value] = 1 + max(map(self.depth, inner), default=0)
-        return self.depths[value]
-
-
-Iterations = dict[Block, int | None]
-"""The most iterations in blocks, by which loops around them are counted, too."""
-
-
-def most_iterations(block: Block, known: Iterations | None = None) -> int | None:
-    """The most iterations of innermost loops in a block, at least 1; None without a bound.
-
-    Blocks that are `known` are not counted again.
-    """
-    known = {} if known is None else known
-    if block not in known:
-        known[block] = _sum(_iterations(op, known) for op in ops_in(block) if op.regions)
-    return known[block]
-
-
-def _iterations(op: Operation, known: Iterations) -> int | None:
-    inside = _sum(most_iterations(block, known) for region in op.regions for block in region.blocks)
-    if isinstance(op, scf.ForOp):
-        return times(most_trips(op), inside)
-    if isinstance(op, ParallelOp):
-        for size in op.sizes:
-            inside = times(constant_integer(size), inside)
-    return inside
 
 
 def _sum(counts: Iterable[int | None]) -> int | None:

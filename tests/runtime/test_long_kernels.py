@@ -59,6 +59,7 @@ CALLS = {
     "one element": "y = sum[i, j, k](sin(x[i] + x[j] * x[k]))",
     "after a step that ends": "u[i] = cos(x[i])\ny[i] = sum[j, k](sin(u[i] + u[j] * u[k]))",
     "many steps": "y[i] = x[i] + 1\n" + "y[i] += sum[j](sin(y[j] * x[i]))\n" * 40,
+    "a range of many times a size": "x: f64[N]\ny[i] = max[k in range(100000*N)](sin(x[i] * k))",
 }
 LONG, SHORT = np.linspace(0, 1, 60_000), np.linspace(0, 1, 5)
 

@@ -100,9 +100,11 @@ def test_a_size_is_the_length_that_windows_have_results_of_where_it_equals_that(
     assert found == sorted([number, 32, 48, 64])
 
 
-def test_sizes_in_the_millions_have_a_class_that_looks_for_an_end_inside_of_loops():
-    assert of(10**9) == of(5_000_000) != of(4_000_000)
-    assert of(10**9).huge
+def test_each_class_knows_what_its_sizes_are_at_most():
+    for size in [1, 8, 16, 17, 33, 64, 65, 127, 128, 1000, 4095, 4096, 10**9]:
+        assert of(size).bounds(4096)["I"] >= size
+    assert [of(n).bounds(4096)["I"] for n in (16, 17, 64, 65, 4095)] == [16, 23, 64, 127, 4095]
+    assert size_class(MATMUL, {"I": 2, "K": 2, "J": 2}).bounds(4096) == {}
 
 
 @pytest.mark.parametrize("size", [1, 8, 11, 16, 64])

@@ -58,7 +58,9 @@ def function(buffers: dict[str, str], sizes: list[str], lines: str) -> str:
     """A scheduled function of the given buffers (name to element type) and sizes."""
     arguments = [f"%{name}: memref<?x{type_}>" for name, type_ in buffers.items()]
     arguments += [f"%{size}: index" for size in sizes]
-    return f"func.func @y({', '.join(arguments)}) {{\n{lines}\n func.return }}"
+    names = ", ".join(f'"{size}"' for size in sizes)
+    header = f"func.func @y({', '.join(arguments)}) attributes {{sizes = [{names}]}}"
+    return f"{header} {{\n{lines}\n func.return }}"
 
 
 def elementwise(op: str, source: str, result: str, count: int) -> str:

@@ -20,7 +20,7 @@ from tests.support.derivations import random_case
 from tests.support.workloads import WORKLOADS
 from tests.targets.llvm_kernels import functions_in
 
-PRINTER = LlvmPrinter(512, strips=True)
+PRINTER = LlvmPrinter(512, largest={"N": 10**6})
 
 
 def scheduled(source: str) -> ModuleOp:

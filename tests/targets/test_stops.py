@@ -38,8 +38,13 @@ def text(columns: str, high: str, step: str = "one") -> str:
     return function({"y": "f64"}, ["N", "J", "K"], ROWS.format(columns=columns, terms=terms))
 
 
+LARGEST = {"N": 1000, "J": 1 << 62, "K": 1 << 62}
+
+
 def run(program: str, strips: bool, stop: int, shape: tuple[int, int], terms: int) -> np.ndarray:
-    module = CpuModule(print_llvm(parse(program), LlvmPrinter(strips=strips)))
+    """The result where the word to stop is as given, of code that has strips where it may."""
+    printer = LlvmPrinter(largest=LARGEST if strips else {})
+    module = CpuModule(print_llvm(parse(program), printer))
     word = ctypes.c_void_p
     entry: Any = ctypes.CFUNCTYPE(None, word, ctypes.c_int64, ctypes.c_int64, word)
     y = np.full(shape, -1.0)
@@ -81,4 +86,7 @@ def test_a_number_tells_that_a_loop_is_long():
 
 
 def test_short_loops_have_no_tests():
-    assert "volatile" not in print_llvm(parse(text("%three", "%three")), LlvmPrinter(strips=True))
+    printer = LlvmPrinter(largest=LARGEST | {"K": 100})
+    for columns, high in [("%three", "%three"), ("%three", "%K")]:
+        assert "volatile" not in print_llvm(parse(text(columns, high)), printer)
+    assert "volatile" in print_llvm(parse(text("%N", "%K")), printer)

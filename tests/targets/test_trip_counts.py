@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects.loops import ParallelOp
 from tadc.dialects.quick import constant_integer
-from tadc.targets.trip_counts import most_iterations, most_trips
+from tadc.targets.trip_counts import TripCounts
 from tests.support.campaign import seeds
 from tests.targets.llvm_kernels import function, parse
 
@@ -61,11 +61,12 @@ def test_the_most_trips(low: str, high: str, step: str, trips: int | None):
     bounds = ["%more = arith.addi %i, %ten : index"]
     bounds += [f"%low = {low} : index", f"%high = {high} : index"]
     loop = loops_in(LOOP.format(bounds="\n".join(bounds), step=step))[0]
-    assert most_trips(loop) == trips
-    assert most_iterations(loop.body.block) == 10
+    counts = TripCounts()
+    assert counts.trips(loop) == trips
+    assert counts.iterations(loop.body.block) == 10
     around = loop.parent_block()
     assert around
-    assert most_iterations(around) == (None if trips is None else max(1, 10 * trips))
+    assert counts.iterations(around) == (None if trips is None else max(1, 10 * trips))
 
 
 PIECE = """
@@ -103,7 +104,25 @@ PIECE = """
 )
 def test_whole_vectors_and_the_rest_of_a_piece(end: int, most: str, step: str, trips: list[int]):
     found = loops_in(PIECE.format(end=end, most=most, step=step))
-    assert [*map(most_trips, found)] == trips
+    assert [*map(TripCounts().trips, found)] == trips
+
+
+@pytest.mark.parametrize(
+    ("high", "trips"),
+    [("%N", 1000), ("%i", 999), ("%twice", 1998), ("%rest", 0), ("%near", 10)],
+)
+def test_the_largest_value_of_a_size_bounds_loops(high: str, trips: int):
+    values = [
+        "%twice = arith.muli %i, %two : index",
+        "%rest = arith.subi %i, %N : index",
+        "%near = arith.minsi %N, %ten : index",
+        "%low = arith.addi %zero, %zero : index",
+        f"%high = arith.addi {high}, %zero : index",
+    ]
+    loop = loops_in(LOOP.format(bounds="\n".join(values), step="one"))[0]
+    around = loop.parent_op()
+    assert isinstance(around, ParallelOp)
+    assert TripCounts({around.sizes[0]: 1000}).trips(loop) == trips
 
 
 def test_the_search_for_a_bound_ends():
@@ -115,7 +134,7 @@ def test_the_search_for_a_bound_ends():
         values.append(f"%w{n + 1} = arith.subi %N, %v{n} : index")
     values += ["%low = arith.addi %v60, %zero : index", "%high = arith.addi %w60, %w59 : index"]
     loop = loops_in(LOOP.format(bounds="\n".join(values), step="one"))[0]
-    assert most_trips(loop) is None
+    assert TripCounts().trips(loop) is None
 
 
 # --- random ends ----------------------------------------------------------------------------------
@@ -182,7 +201,7 @@ def value(v: SSAValue, point: Mapping[SSAValue, int]) -> int:
 @pytest.mark.parametrize("seed", seeds(100, of=1000))
 def test_no_loop_has_more_trips_than_its_bound(seed: int):
     around, last = loops_in(random_ends(random.Random(seed)))
-    bound, parallel = most_trips(last), around.parent_op()
+    bound, parallel = TripCounts().trips(last), around.parent_op()
     assert isinstance(parallel, ParallelOp)
     step = constant_integer(last.step)
     assert step
