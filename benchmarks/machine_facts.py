@@ -1,11 +1,11 @@
 """The facts of this machine that times are predicted from, measured on one thread.
 
-`passes/scheduling/costs/predict.py` assumes a server of 2022. Beside measured times, predictions
-are made for the machine that was measured on: the clock is that of multiply-additions that wait for
-each other, as many cycles as the model says, and the rates of arithmetic and of loads are those of
-vectors in registers and in the nearest cache. The speeds of memory are those of `y = x + 1` where
-both lie in the caches of a core, in the shared cache, and in neither, and a function takes as much
-longer as `exp` does.
+`passes/scheduling/costs/predict_time.py` assumes a server of 2022. Beside measured times,
+predictions are made for the machine that was measured on: the clock is that of multiply-additions
+that wait for each other, as many cycles as the model says, and the rates of arithmetic and of loads
+are those of vectors in registers and in the nearest cache. The speeds of memory are those of
+`y = x + 1` where both lie in the caches of a core, in the shared cache, and in neither, and a
+function takes as much longer as `exp` does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks import hand_written
 from benchmarks.limits import LANES, SUMS, least
 from benchmarks.workloads.workload import Array, aligned
 from tadc.dialects.tix import elementwise as ew
-from tadc.passes.scheduling.costs.predict import FUNCTION_SLOTS, MACHINE, Machine
+from tadc.passes.scheduling.costs.predict_time import FUNCTION_SLOTS, MACHINE, Machine
 
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 UNITS = {"K": 1 << 10, "M": 1 << 20}

@@ -4,7 +4,7 @@
 
 Each definition of the thirteen workloads in f32, of the value and of the gradients as `tadc.vjp`
 runs them: the time of the processor, least of some runs, beside what
-`passes/scheduling/costs/predict.py` says for a machine with the facts of this one
+`passes/scheduling/costs/predict_time.py` says for a machine with the facts of this one
 (`machine_facts`), or with those that it assumes and `tadc derive --explain-plan` prints. Steps of
 less than 100 µs do not count in the end.
 """
@@ -27,7 +27,7 @@ from benchmarks.machine_facts import facts
 from benchmarks.workloads import WORKLOADS
 from benchmarks.workloads.workload import Array, Workload, aligned
 from tadc.dialects.tix import elementwise as ew
-from tadc.passes.scheduling.costs.predict import MACHINE, Machine
+from tadc.passes.scheduling.costs.predict_time import MACHINE, Machine
 from tadc.runtime.cpu import Kernel
 from tadc.runtime.loop_plan import predictions
 from tadc.runtime.native_plan import NativePlan

@@ -94,34 +94,34 @@ class Sheet:
 # --- plan -----------------------------------------------------------------------------------------
 
 QUESTIONS = (
-    ("an entry by hand, and possible?", "planned", "what the entry says", ""),
+    ("an entry by hand, and possible?", "apply_plan", "what the entry says", ""),
     (
         "one sum along each index of pairs?",
-        "pairs",
+        "all_pairs",
         "a walk over pairs",
         "# with dz_pieces, in rows i by 4, all k, terms j by 16",
     ),
     (
         "blocks clearly cheaper than a plain nest?",
-        "tile_choice, tile_cost, panel_choice; fusion",
+        "tile_choice, tile_cost, packing; fuse_sums",
         "blocks in registers, maybe shared",
         "rows i by 6, columns j by 64, 42 blocks a group",
     ),
     (
         "neighbours that read the same rows?",
-        "rows, scans, piece_sums",
+        "fuse_rows, scans, rfactored_sums",
         "one loop over rows for all of them",
         "row by row  # with e, s, y",
     ),
     (
         "neighbours that read the same columns?",
-        "strips",
+        "fuse_strips",
         "one loop over strips of columns",
         "row by row  # in strips of columns; with s, y",
     ),
     (
         "a large result, or windows with borders?",
-        "streams, stream_tiles",
+        "stream_choice, stream_tiles",
         "whole lines of memory, one after the other",
         "stream",
     ),

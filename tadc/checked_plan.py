@@ -19,6 +19,7 @@ from tadc.passes.analysis.equivalence import equivalent_definitions
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.rewriting.programs import tensor_names
 from tadc.passes.scheduling.blocking import PLAIN
+from tadc.passes.scheduling.text.apply_plan import blocking_of
 from tadc.passes.scheduling.text.plan_parser import (
     PLAN,
     Entry,
@@ -27,7 +28,6 @@ from tadc.passes.scheduling.text.plan_parser import (
     Token,
     parse_plan,
 )
-from tadc.passes.scheduling.text.planned import blocking_of
 from tadc.program import Program
 from tadc.runtime.compiled import Compiled
 from tadc.runtime.loop_plan import program_in

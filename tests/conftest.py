@@ -14,7 +14,7 @@ import pytest
 from tadc.commands import cli
 from tadc.dialects.tix import AVX_512, Registers
 from tadc.language import custom_functions
-from tadc.passes.scheduling.costs import known_prices
+from tadc.passes.scheduling.costs import price_cache
 from tadc.runtime import compilation
 from tadc.support.disk_store import DiskStore, disk_store
 from tests.support.few_threads import pretend_few_threads
@@ -71,7 +71,7 @@ def _no_functions_are_left(monkeypatch: pytest.MonkeyPatch):
 @pytest.fixture(autouse=True)
 def _no_prices_are_known(monkeypatch: pytest.MonkeyPatch):
     """Tests set limits that prices depend on."""
-    monkeypatch.setattr(known_prices, "_known", {})
+    monkeypatch.setattr(price_cache, "_known", {})
 
 
 @pytest.fixture

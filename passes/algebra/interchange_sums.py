@@ -36,7 +36,7 @@ from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
-from tadc.passes.scheduling.tiles.boxes import constant_length
+from tadc.passes.scheduling.tiles.bounding_boxes import constant_length
 
 COST_OF_LINE = 8
 """The cost of an element on another cache line as a multiple of one on the same line."""

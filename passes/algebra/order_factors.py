@@ -40,7 +40,7 @@ from tadc.passes.analysis.properties import precisions_set, sums_bounded
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.written_sizes import parse_sizes
-from tadc.passes.scheduling.costs.known_prices import PricedTile
+from tadc.passes.scheduling.costs.price_cache import PricedTile
 from tadc.passes.scheduling.costs.tile_cost import Sizes
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
 from tadc.passes.scheduling.tiles.tile import Tile

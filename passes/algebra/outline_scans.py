@@ -60,7 +60,7 @@ from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.powers_of_distances import with_products
 from tadc.passes.scheduling.recurrences import recurrence_in
-from tadc.passes.scheduling.rows.row_forms import long_reductions
+from tadc.passes.scheduling.rows.vectorized_rows import long_reductions
 from tadc.passes.scheduling.scans import Scan, bounded_along, is_scanned, scan_along
 from tadc.passes.simplify.simplify_sums import simplify_sums
 

@@ -54,7 +54,7 @@ from tadc.passes.rewriting.programs import (
     copy_program,
     definition_around,
 )
-from tadc.passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
+from tadc.passes.scheduling.rows.rfactored_sums import piece_sum_of, residue_sum_of
 from tadc.passes.scheduling.tiles.sum_lengths import MOST_TERMS_OF_WINDOW
 from tadc.passes.simplify.simplify_sums import simplify_sums
 

@@ -12,7 +12,7 @@
 - `rounding`: operations that must round identically wherever they are computed
 - `value_numbers`: values that are equal to the last bit, wherever they stand
 - `equivalence`: definitions that are equal but for the tensors that they read
-- `pairs`: sums along each of two indices, whose terms compute the same values for their pairs
+- `all_pairs`: sums along each of two indices, whose terms compute the same values for their pairs
 - `element_counts`: numbers of elements as polynomials in symbolic sizes
 - `redundant`: ends of short ranges that follow from others for the sizes of a call
 - `size_bounds`: bounds of forms, from how large sizes are at least and at most

@@ -44,7 +44,7 @@ from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.programs import ProgramBuilder, copy_program
-from tadc.passes.scheduling.rows.piece_sums import rows_of_pieces
+from tadc.passes.scheduling.rows.rfactored_sums import rows_of_pieces
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ from tadc.passes.rewriting.program_pass import ProgramPass
 from tadc.passes.rewriting.programs import ProgramBuilder, copy_definition, copy_program
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.costs.tile_cost import COST_OF_LOAD
-from tadc.passes.scheduling.rows.row_parts import is_long
+from tadc.passes.scheduling.rows.fuse_loops import is_long
 from tadc.passes.scheduling.scans import is_scanned
 
 SHARED_IN_BLOCKS = 4

@@ -16,13 +16,13 @@ the terms of a sum, and then these are neighbours:
     dw[k, c, o] = sum[n, t](dy[n, t, o] * x[n, t + k, c])      x_packed[n, c, t + k]
 
 What all columns share comes element by element, and each row has its own. Terms of rows that lie
-far apart may push each other's lines out of a cache (`costs/row_lines.py`); in a copy they lie side
-by side:
+far apart may push each other's lines out of a cache (`costs/strided_lines.py`); in a copy they lie
+side by side:
 
     y[i, j] = sum[k](a[k, i] * b[k, j])                        a_packed[i, k]
 
 So may the terms of what all rows read, where each row reads vectors of its own
-(`costs/row_vectors.py`); then the rows lie side by side:
+(`costs/conflict_misses.py`); then the rows lie side by side:
 
     z[c, h, p] = sum[d](x[d, h, p - d] * f[c, h, p - d])       f_packed[h, c, p - d]
 
@@ -69,9 +69,9 @@ from tadc.passes.rewriting.programs import (
     type_of,
 )
 from tadc.passes.rewriting.written_sizes import parse_sizes
-from tadc.passes.scheduling.costs.cache_lines import is_large
-from tadc.passes.scheduling.costs.far_lines import COST_OF_FAR_LINE
-from tadc.passes.scheduling.costs.known_prices import PricedTile
+from tadc.passes.scheduling.costs.cache_misses import COST_OF_FAR_LINE
+from tadc.passes.scheduling.costs.line_reuse import is_large
+from tadc.passes.scheduling.costs.price_cache import PricedTile
 from tadc.passes.scheduling.costs.tile_cost import (
     ASSUMED_EXTENT,
     COST_OF_COPY,
@@ -84,7 +84,7 @@ from tadc.passes.scheduling.costs.tile_cost import (
 )
 from tadc.passes.scheduling.recurrences import is_recurrence
 from tadc.passes.scheduling.scans import is_scanned
-from tadc.passes.scheduling.streams.streams import is_window, possible_stream
+from tadc.passes.scheduling.streams.stream_choice import is_window, possible_stream
 from tadc.passes.scheduling.tiles.copy_orders import order_along, orders_for
 from tadc.passes.scheduling.tiles.sum_lengths import (
     MOST_TERMS_TO_UNROLL,

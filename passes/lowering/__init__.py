@@ -16,22 +16,22 @@ The passes
 
 The packages
 ------------
-- `tree`: trees of loops, whatever recipe has made them
+- `loop_tree`: trees of loops, whatever recipe has made them
 - `blocks`: register blocks
 - `lanes`: values in the lanes of vectors, for all of these
 - `scalars`: values as numbers, for plain loops and what is outside of vectors
-- `threads`: threads of a GPU that compute several elements
+- `gpu_threads`: threads of a GPU that compute several elements
 
 Modules
 -------
 - `nest_loops`: the loops of a nest, each kind by the emitter that has it
-- `pair_loops`: sums over pairs, superstep by superstep; `pair_blocks`: blocks of pairs
+- `all_pairs_loops`: sums over pairs, superstep by superstep; `all_pairs_blocks`: blocks of pairs
 - `band_loops`: definitions band by band
 - `roll_loops`: a stage that rolls along with its reader
 - `parallel`: the parallel loop around each kind, and the pieces that its iterations take
 - `tails`: masks, and the ends of loops over vectors or blocks
 - `accumulators`: compensated totals of long sums, in registers or in memory
-- `emit`: short forms for loops, branches and buffers on the stack
+- `loop_builders`: short forms for loops, branches and buffers on the stack
 - `operations`: the most frequent operations of loops, made quickly
-- `trees`: what a value or a bound needs, before it can be emitted
+- `needed_operations`: what a value or a bound needs, before it can be emitted
 """

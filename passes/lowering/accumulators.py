@@ -26,7 +26,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects.loops import vector_of
 from tadc.passes.lowering import operations
-from tadc.passes.lowering.emit import Fill, buffer, load, loop
+from tadc.passes.lowering.loop_builders import Fill, buffer, load, loop
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.elementary import AS_WRITTEN
 

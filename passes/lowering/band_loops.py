@@ -36,7 +36,7 @@ from tadc.dialects.loops import EndOp, ParallelOp, PartOp
 from tadc.dialects.quick import INDEX, block_with
 from tadc.dialects.tix import Affine
 from tadc.passes.lowering import operations
-from tadc.passes.lowering.emit import (
+from tadc.passes.lowering.loop_builders import (
     at_least_one,
     buffer,
     digits,

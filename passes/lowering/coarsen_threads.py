@@ -7,8 +7,9 @@
                                                      store t, y[8*p + 1, 128*q + l], ...
                                                    }
 
-What copies have in common, here the reads, they have once (`passes/lowering/threads/copies.py`);
-how many there are follows from a model of the time (`passes/lowering/threads/thread_costs.py`).
+What copies have in common, here the reads, they have once
+(`passes/lowering/gpu_threads/copies.py`); how many there are follows from a model of the time
+(`passes/lowering/gpu_threads/thread_costs.py`).
 Copies of an index follow each other. Those of the last one are a warp apart, as the threads of a
 warp read what lies side by side: i = (c m + r) by m copies, j = 32 (c n + r) + lane by n. Tiles of
 the last index come before the index before it, so that a block of threads computes a rectangle.
@@ -34,10 +35,10 @@ from tadc.dialects.quick import append
 from tadc.dialects.tix import Affine
 from tadc.passes.analysis.index_ranges import Range, Ranges
 from tadc.passes.lowering import operations
+from tadc.passes.lowering.gpu_threads.copies import Copier, Dependences
+from tadc.passes.lowering.gpu_threads.thread_costs import Tile, best_tile
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
-from tadc.passes.lowering.threads.copies import Copier, Dependences
-from tadc.passes.lowering.threads.thread_costs import Tile, best_tile
 from tadc.passes.rewriting.program_pass import ContractPass
 from tadc.passes.rewriting.written_sizes import parse_sizes
 

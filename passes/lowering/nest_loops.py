@@ -17,16 +17,17 @@ from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
+from tadc.passes.lowering.all_pairs_loops import pair_loops
 from tadc.passes.lowering.band_loops import band_loops
 from tadc.passes.lowering.blocks.tile_loops import tiled
-from tadc.passes.lowering.emit import store_element
-from tadc.passes.lowering.pair_loops import pair_loops
+from tadc.passes.lowering.loop_builders import store_element
+from tadc.passes.lowering.loop_tree.emit_tree import emit_tree
+from tadc.passes.lowering.loop_tree.unroll_and_jam import Jammed
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering, Strides
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 from tadc.passes.lowering.scalars.lane_sums import LaneLowering
 from tadc.passes.lowering.scalars.segments import SegmentLowering
-from tadc.passes.lowering.tree.emit_tree import emit_tree
-from tadc.passes.lowering.tree.jammed import Jammed
+from tadc.passes.scheduling.all_pairs import Pairs
 from tadc.passes.scheduling.bands.band_stages import Bands, Stage
 from tadc.passes.scheduling.nest import (
     Blocks,
@@ -41,7 +42,6 @@ from tadc.passes.scheduling.nest import (
     Tree,
     carrying,
 )
-from tadc.passes.scheduling.pairs import Pairs
 from tadc.passes.scheduling.recipes.column_scans import column_scan
 from tadc.passes.scheduling.recipes.elementwise import elementwise
 from tadc.passes.scheduling.recipes.recurrence import recurrence

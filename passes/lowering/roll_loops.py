@@ -26,7 +26,8 @@ from tadc.dialects.loops import ParallelOp
 from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering import operations
-from tadc.passes.lowering.emit import (
+from tadc.passes.lowering.lanes.border_lanes import BorderLowering, not_fused
+from tadc.passes.lowering.loop_builders import (
     all_of,
     at_least_one,
     carrying_loop,
@@ -34,13 +35,12 @@ from tadc.passes.lowering.emit import (
     loop,
     quotient_up,
 )
-from tadc.passes.lowering.lanes.border_lanes import BorderLowering, not_fused
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.tails import lanes_before, store_under_mask
 from tadc.passes.scheduling.bands.band_stages import Bands, Roll
 from tadc.passes.scheduling.bands.rolls import tile_of
-from tadc.passes.scheduling.streams.inside import Inside
+from tadc.passes.scheduling.streams.interior import Inside
 from tadc.passes.scheduling.streams.stream_guards import for_all_terms, guards_of
 from tadc.passes.scheduling.streams.stream_tiles import inside_of_all
 from tadc.passes.scheduling.tiles.tile_analysis import lanes_of

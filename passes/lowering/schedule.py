@@ -29,9 +29,9 @@ one's function:
     loops.call @y ["y_1", "y"]
 
 In tiles, neighbours that sum over the same points may become one function of several results
-(`passes/scheduling/fusion.py`), and what is in no tiles is computed row by row, or strip by strip,
-with neighbours that read the same (`passes/scheduling/rows/rows.py`, `strips.py`), or band by band
-with those that it reads windows of (`passes/scheduling/bands/bands.py`):
+(`passes/scheduling/fuse_sums.py`), and what is in no tiles is computed row by row, or strip by
+strip, with neighbours that read the same (`passes/scheduling/rows`), or band by band with those
+that it reads windows of (`passes/scheduling/bands/bands.py`):
 
     func.func @dz(%dz: memref<?xf64>, %db: memref<?xf64>, %x: memref<?xf64>, %N: index)
         attributes {buffers = ["dz", "db", "x"], results = 2 : i64, sizes = ["N"]} { ... }
@@ -81,14 +81,14 @@ from tadc.passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_n
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.blocking import ChooseBlocking, blocking_chooser
+from tadc.passes.scheduling.choose_nests import steps_of
+from tadc.passes.scheduling.cold_code import is_small_part
 from tadc.passes.scheduling.nest import (
     Nest,
     Rows,
 )
-from tadc.passes.scheduling.sharing import steps_of
-from tadc.passes.scheduling.small_parts import is_small_part
+from tadc.passes.scheduling.text.apply_plan import planned
 from tadc.passes.scheduling.text.plan_parser import parse_plan
-from tadc.passes.scheduling.text.planned import planned
 
 Names = Mapping[SSAValue, str]
 

@@ -14,7 +14,7 @@ A sum goes back to a box, along the indices that have one, by
     sum over k in {k >= 0, k <= 2} of (if k >= 1 - i, k <= N - i { E(k) } else 0)
 
 Windows at the border of a tensor are like this, in convolutions with padding and in the gradients
-of all convolutions; of long rows they are streams (`passes/scheduling/streams/streams.py`), of
+of all convolutions; of long rows they are streams (`passes/scheduling/streams`), of
 shorter ones where no version has tiles whose rows share what they read. A long index needs a side
 on which its bounds stay, so that about half of the box are points of the set: a band is not made a
 square. Without vectors, and where elements side by side have the same bounds, a box is at most
@@ -66,11 +66,11 @@ from tadc.passes.rewriting.programs import choose_definitions, copy_program, def
 from tadc.passes.rewriting.terms import terms_of
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.recurrences import is_recurrence
-from tadc.passes.scheduling.rows.piece_sums import piece_sum_of, residue_sum_of
+from tadc.passes.scheduling.rows.rfactored_sums import piece_sum_of, residue_sum_of
 from tadc.passes.scheduling.scans import is_scanned
+from tadc.passes.scheduling.streams.stream_choice import has_long_rows, is_window
 from tadc.passes.scheduling.streams.stream_guards import guards_of
-from tadc.passes.scheduling.streams.streams import has_long_rows, is_window
-from tadc.passes.scheduling.tiles.boxes import box_around
+from tadc.passes.scheduling.tiles.bounding_boxes import box_around
 from tadc.passes.scheduling.tiles.sum_lengths import is_short
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import rows_share

@@ -15,15 +15,15 @@ from tadc.dialects import tix
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.costs.tile_cost import Sizes, length_of
 from tadc.passes.scheduling.extents import UNKNOWN, Extents, extents_of
+from tadc.passes.scheduling.loop_tree.nodes import Node
 from tadc.passes.scheduling.recurrences import is_recurrence
-from tadc.passes.scheduling.rows.jammed_rows import has_rows_of_terms
-from tadc.passes.scheduling.rows.row_forms import long_reductions
+from tadc.passes.scheduling.rows.unroll_and_jam import has_rows_of_terms
+from tadc.passes.scheduling.rows.vectorized_rows import long_reductions
 from tadc.passes.scheduling.scans import is_scanned
-from tadc.passes.scheduling.streams.streams import Stream, is_window, stream_of
+from tadc.passes.scheduling.streams.stream_choice import Stream, is_window, stream_of
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import rows_share
 from tadc.passes.scheduling.tiles.tile_choice import ChooseTiles, tile_chooser
-from tadc.passes.scheduling.tree.nodes import Node
 
 
 @dataclass(frozen=True)

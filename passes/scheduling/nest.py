@@ -17,17 +17,17 @@ from xdsl.rewriter import Rewriter
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
+from tadc.passes.scheduling.all_pairs import Pairs
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.blocking import PLAIN, Blocking
-from tadc.passes.scheduling.pairs import Pairs
+from tadc.passes.scheduling.loop_tree.nodes import Node
 from tadc.passes.scheduling.recurrences import Recurrence, recurrence_of
-from tadc.passes.scheduling.rows.piece_sums import PieceSum
-from tadc.passes.scheduling.rows.row_parts import Along, Part
+from tadc.passes.scheduling.rows.fuse_loops import Along, Part
+from tadc.passes.scheduling.rows.rfactored_sums import PieceSum
 from tadc.passes.scheduling.scans import Scan
-from tadc.passes.scheduling.streams.streams import Stream
+from tadc.passes.scheduling.streams.stream_choice import Stream
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import constant_extent
-from tadc.passes.scheduling.tree.nodes import Node
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class StreamBlocks:
 
 @dataclass(frozen=True)
 class Streams:
-    """Streams, one for each member: a row of each in turn (`streams_together`)."""
+    """Streams, one for each member: a row of each in turn (`fuse_streams`)."""
 
     streams: Sequence[Stream]
 

@@ -30,7 +30,7 @@ from tadc.passes.rewriting.programs import reads_of
 from tadc.passes.scheduling.bands.band_checks import mistakes_of_bands
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.nest import Nest, Rows
-from tadc.passes.scheduling.rows.row_parts import Part, is_long
+from tadc.passes.scheduling.rows.fuse_loops import Part, is_long
 from tadc.passes.scheduling.scans import is_scanned
 from tadc.passes.scheduling.step_order import Step, definitions_of
 

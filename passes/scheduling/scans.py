@@ -26,7 +26,7 @@ from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.index_sets.context import stays_inside
 from tadc.passes.index_sets.sets import index_set
 from tadc.passes.index_sets.space import implied_by
-from tadc.passes.scheduling.rows.row_forms import long_reductions, run_along
+from tadc.passes.scheduling.rows.vectorized_rows import long_reductions, run_along
 from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, indices_of
 
 FEWEST_ELEMENTS = 16

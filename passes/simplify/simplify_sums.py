@@ -47,7 +47,7 @@ from tadc.passes.rewriting.guards import is_guard
 from tadc.passes.rewriting.products import Product, multiply
 from tadc.passes.rewriting.program_pass import LocalPass
 from tadc.passes.rewriting.programs import copy_program, type_of
-from tadc.passes.scheduling.tiles.boxes import constant_length
+from tadc.passes.scheduling.tiles.bounding_boxes import constant_length
 
 
 @dataclass(frozen=True)

@@ -24,5 +24,5 @@ Reductions, in pieces (partial reductions, Halide's `rfactor`)
 
 The package
 -----------
-- `cutting`: sums that are cut into pieces, for rows that other definitions run along, and for pairs
+- `rfactor`: sums that are cut into pieces, for rows that other definitions run along, and for pairs
 """

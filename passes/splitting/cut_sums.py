@@ -11,13 +11,13 @@ becomes
 
 by  {0, ..., I - 1} = ∪_p {32 p, ..., min(32 p + 32, I) - 1}.  A piece belongs to few rows, so that
 one loop can compute these and add to it what they contribute, while they lie in a near cache
-(`passes/scheduling/rows/rows.py`): the rows are read from memory once. Gradients of norms by their
+(`passes/scheduling/rows`): the rows are read from memory once. Gradients of norms by their
 weights are like this, those of biases beside rows that are made element by element, and products
 of a matrix, and of its transpose, with vectors. Elements of
 products of matrices share what they read, which is for blocks.
 
 Sums along both indices of pairs are cut likewise, where a pair has something dear for both
-(`passes/scheduling/pairs.py`). Of those along the first index,
+(`passes/scheduling/all_pairs.py`). Of those along the first index,
 
     dx[i] = sum[j](exp(-(x[i] - z[j])**2) * b[j])
     dz[j] = sum[i](exp(-(x[i] - z[j])**2) * a[i])
@@ -54,10 +54,10 @@ from tadc.passes.rewriting.programs import (
     type_of,
 )
 from tadc.passes.rewriting.written_sizes import parse_sizes
-from tadc.passes.scheduling.rows.piece_sums import ROWS_OF_PIECE
-from tadc.passes.splitting.cutting.cut import Cut, definitions_read
-from tadc.passes.splitting.cutting.pair_cuts import pair_cuts
-from tadc.passes.splitting.cutting.row_cuts import row_cuts
+from tadc.passes.scheduling.rows.rfactored_sums import ROWS_OF_PIECE
+from tadc.passes.splitting.rfactor.cut import Cut, definitions_read
+from tadc.passes.splitting.rfactor.pair_cuts import pair_cuts
+from tadc.passes.splitting.rfactor.row_cuts import row_cuts
 
 
 @dataclass(frozen=True)

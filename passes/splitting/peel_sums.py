@@ -40,7 +40,7 @@ from tadc.passes.rewriting.programs import (
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.costs.tile_cost import length_of
 from tadc.passes.simplify.simplify_sums import simplify_sums
-from tadc.passes.splitting.cutting.replaced_sums import replace_sums
+from tadc.passes.splitting.rfactor.replaced_sums import replace_sums
 
 LONG = 512
 """The values of an index from which on a loop without tests is worth the code of two more."""

@@ -13,7 +13,7 @@ becomes
 The gradient of a product of n factors has the product of the other factors for each of them: n of
 n - 1 factors, of which only n differ. Which ones an element takes, bounds say that move with d. For
 a d that is a number they are numbers, and products of few factors are written out; loops that
-several definitions share compute equal values once (`passes/scheduling/fusion.py`): n factors for
+several definitions share compute equal values once (`fuse_sums`): n factors for
 n elements. The products behind d begin with the last factor: those of all d are parts of one
 product, as those before d are.
 

@@ -37,7 +37,7 @@ from tadc.passes.rewriting.programs import (
     definition_around,
 )
 from tadc.passes.simplify.simplify_sums import simplify_sums
-from tadc.passes.splitting.cutting.replaced_sums import replace_sums
+from tadc.passes.splitting.rfactor.replaced_sums import replace_sums
 
 
 @dataclass(frozen=True)

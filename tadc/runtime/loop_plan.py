@@ -15,13 +15,13 @@ from tadc.passes.analysis.equivalence import equivalent_definitions
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.rewriting.written_sizes import write_sizes
 from tadc.passes.scheduling.blocking import PLAIN, Blocking, ChooseBlocking, blocking_chooser
-from tadc.passes.scheduling.costs.predict import MACHINE, Machine, Prediction
-from tadc.passes.scheduling.costs.predict_nests import predict_nest
-from tadc.passes.scheduling.sharing import nests_of
+from tadc.passes.scheduling.choose_nests import nests_of
+from tadc.passes.scheduling.costs.predict_nest_time import predict_nest
+from tadc.passes.scheduling.costs.predict_time import MACHINE, Machine, Prediction
+from tadc.passes.scheduling.text.apply_plan import planned, refusals
 from tadc.passes.scheduling.text.plan_comments import Comments
 from tadc.passes.scheduling.text.plan_parser import LoopPlan, parse_plan
 from tadc.passes.scheduling.text.plan_text import plan_entries
-from tadc.passes.scheduling.text.planned import planned, refusals
 from tadc.runtime.compiled import Compiled
 from tadc.sizes import argument_shapes
 

@@ -39,7 +39,7 @@ LAYERS = (
     ("tadc.passes.algebra",),
     ("tadc.passes.derive",),
     ("tadc.passes.simplify",),
-    ("tadc.passes.derive.inversion", "tadc.passes.splitting.cutting"),
+    ("tadc.passes.derive.inversion", "tadc.passes.splitting.rfactor"),
     (
         "tadc.passes.derive.differentiation",
         "tadc.passes.algebra.factoring",

@@ -28,10 +28,10 @@ from tadc.passes.analysis.stage_checks import require_bounded
 from tadc.passes.code_pipeline import code_passes, summing_passes
 from tadc.passes.layout import outline_values
 from tadc.passes.lowering.set_precision import set_precision
-from tadc.passes.scheduling.costs import cache_lines, tile_cost
+from tadc.passes.scheduling.costs import line_reuse, tile_cost
 from tadc.passes.scheduling.tiles import (
     block_sizes,
-    panel_choice,
+    packing,
     sum_lengths,
     tile_analysis,
     tile_choice,
@@ -255,7 +255,7 @@ def test_specialise_keeps_the_meaning_for_subsets_of_sizes(first: int) -> None:
 
 
 HOMES = (
-    *(sum_lengths, tile_analysis, tile_choice, block_sizes, tile_cost, cache_lines, panel_choice),
+    *(sum_lengths, tile_analysis, tile_choice, block_sizes, tile_cost, line_reuse, packing),
     block_sums,
     outline_values,
 )

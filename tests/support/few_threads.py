@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tadc.passes.layout import transpose_reads
-from tadc.passes.lowering.threads import thread_costs
+from tadc.passes.lowering.gpu_threads import thread_costs
 from tadc.passes.splitting import spread_reductions
 
 LIMITS = {

@@ -8,9 +8,9 @@
 - `tile_stores`: how the elements of a block come to the result
 - `block_versions`: code without tests for blocks all of whose elements have their terms
 - `narrow_ranges`: loops over the terms that are there, rather than tests in each
-- `tested_terms`: terms that only some rows of a block have
+- `predicated_terms`: terms that only some rows of a block have
 - `shifted_terms`: terms that share what they read at other columns
-- `sloped_sums`: sums of a block whose bounds move with the column
-- `tile_terms`: blocks whose vectors run along the terms of a sum
-- `square_loads`: elements across rows, loaded along them and transposed in registers
+- `triangular_sums`: sums of a block whose bounds move with the column
+- `dot_blocks`: blocks whose vectors run along the terms of a sum
+- `transposed_loads`: elements across rows, loaded along them and transposed in registers
 """

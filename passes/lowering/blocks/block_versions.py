@@ -45,8 +45,8 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.analysis.costs import is_dear
 from tadc.passes.lowering import operations
-from tadc.passes.lowering.blocks.sloped_sums import Sums
-from tadc.passes.lowering.blocks.tested_terms import has_quotients_of_terms, tests_of
+from tadc.passes.lowering.blocks.predicated_terms import has_quotients_of_terms, tests_of
+from tadc.passes.lowering.blocks.triangular_sums import Sums
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 from tadc.passes.lowering.lanes.zero_lanes import any_nan
 from tadc.passes.rewriting.guards import is_guard

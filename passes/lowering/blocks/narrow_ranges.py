@@ -23,7 +23,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Constraint
-from tadc.passes.lowering.blocks.tested_terms import has_quotients_of_terms, tests_of
+from tadc.passes.lowering.blocks.predicated_terms import has_quotients_of_terms, tests_of
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 
 Range = tuple[SSAValue, SSAValue]

@@ -15,9 +15,9 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
-from tadc.passes.lowering.blocks.sloped_sums import Sums
-from tadc.passes.lowering.emit import carrying_loop
+from tadc.passes.lowering.blocks.triangular_sums import Sums
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.passes.lowering.loop_builders import carrying_loop
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.tails import end_of_whole
 from tadc.passes.scheduling.tiles.sum_lengths import constant_range

@@ -34,26 +34,25 @@ from tadc.passes.lowering import operations
 from tadc.passes.lowering.accumulators import StoredTotals
 from tadc.passes.lowering.blocks.block_versions import in_versions
 from tadc.passes.lowering.blocks.narrow_ranges import narrow_range
+from tadc.passes.lowering.blocks.predicated_terms import add_terms, places_along
 from tadc.passes.lowering.blocks.shifted_terms import add_shifted, all_are_shifted, shifts
-from tadc.passes.lowering.blocks.sloped_sums import Sums, add_sloped, provide_range
-from tadc.passes.lowering.blocks.square_loads import load_square
-from tadc.passes.lowering.blocks.tested_terms import add_terms, places_along
 from tadc.passes.lowering.blocks.tile_panels import Chunk
 from tadc.passes.lowering.blocks.tile_stores import store_apart, store_beside
-from tadc.passes.lowering.emit import (
+from tadc.passes.lowering.blocks.transposed_loads import load_square
+from tadc.passes.lowering.blocks.triangular_sums import Sums, add_sloped, provide_range
+from tadc.passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
+from tadc.passes.lowering.loop_builders import (
     buffer,
     carrying_loop,
     when,
 )
-from tadc.passes.lowering.lanes.lane_choices import LaneChoices
-from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
+from tadc.passes.lowering.needed_operations import bounds
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import Segments
-from tadc.passes.lowering.trees import bounds
 from tadc.passes.scheduling.costs.tile_cost import MOST_TERMS_WRITTEN_OUT
 from tadc.passes.scheduling.nest import Nest
 from tadc.passes.scheduling.tiles.row_terms import rows_last, rows_read_again, shared_index
-from tadc.passes.scheduling.tiles.squares import square_reads
 from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import (
@@ -62,6 +61,7 @@ from tadc.passes.scheduling.tiles.tile_analysis import (
     reads_outside_terms,
 )
 from tadc.passes.scheduling.tiles.tileable_sums import tileable_sums
+from tadc.passes.scheduling.tiles.transposed_reads import square_reads
 
 TERMS_AHEAD = 8
 """Terms between asking for an element and reading it: more would not fit a place of the cache."""

@@ -22,7 +22,7 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
-from tadc.passes.lowering.emit import (
+from tadc.passes.lowering.loop_builders import (
     all_of,
     at_least_one,
     digits,

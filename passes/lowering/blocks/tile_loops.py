@@ -37,10 +37,10 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.loops import ParallelOp
+from tadc.passes.lowering.blocks.dot_blocks import emit_rows
 from tadc.passes.lowering.blocks.tile_grid import Grid, Place, Span
 from tadc.passes.lowering.blocks.tile_strip import ChunkedStrip, Strip
-from tadc.passes.lowering.blocks.tile_terms import emit_rows
-from tadc.passes.lowering.emit import either, loop, select
+from tadc.passes.lowering.loop_builders import either, loop, select
 from tadc.passes.lowering.parallel import parallel
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.scheduling.nest import Nest

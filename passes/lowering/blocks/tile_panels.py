@@ -3,7 +3,7 @@
     y[i, j] = sum[k](x[i, k] * w[j, k])        panel[k, q] = w[j0 + q, k]        a term is a row
 
 Where the terms of what is copied lie side by side in memory, as those of `w[j, k]` do along k
-(`panel_runs`), squares of as many terms as lanes are loaded along the terms, and transposed in
+(`packed_runs`), squares of as many terms as lanes are loaded along the terms, and transposed in
 registers (`squares`):
 
     a b     lanes of two rows of w        a c     lanes of two rows of the panel
@@ -24,13 +24,13 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine
-from tadc.passes.lowering.blocks.square_loads import places_across, square
-from tadc.passes.lowering.emit import buffer, loop, repeat
+from tadc.passes.lowering.blocks.transposed_loads import places_across, square
 from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering, Panel
 from tadc.passes.lowering.lanes.vector_lowering import store_vector
+from tadc.passes.lowering.loop_builders import buffer, loop, repeat
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.tails import end_of_whole, lanes_before
-from tadc.passes.scheduling.tiles.panel_runs import run_of
+from tadc.passes.scheduling.tiles.packed_runs import run_of
 from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 from tadc.passes.scheduling.tiles.tile import Hoisted
 

@@ -22,9 +22,9 @@ from tadc.dialects import tix
 from tadc.dialects.loops import vector_of
 from tadc.dialects.tix import Affine
 from tadc.passes.lowering import operations
-from tadc.passes.lowering.emit import buffer, load, loop, store
 from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
 from tadc.passes.lowering.lanes.vector_lowering import store_vector
+from tadc.passes.lowering.loop_builders import buffer, load, loop, store
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.scheduling.tiles.tile import Tile
 

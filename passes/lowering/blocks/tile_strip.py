@@ -30,15 +30,15 @@ from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering.accumulators import StoredTotals
 from tadc.passes.lowering.blocks.block_versions import in_versions
-from tadc.passes.lowering.blocks.sloped_sums import Sums
 from tadc.passes.lowering.blocks.tile_block import BlockLowering
 from tadc.passes.lowering.blocks.tile_grid import Span, most_blocks
 from tadc.passes.lowering.blocks.tile_panels import Chunk, fill_panel
-from tadc.passes.lowering.emit import buffer, loop, when
+from tadc.passes.lowering.blocks.triangular_sums import Sums
 from tadc.passes.lowering.lanes.lanes_lowering import Panel
+from tadc.passes.lowering.loop_builders import buffer, loop, when
+from tadc.passes.lowering.needed_operations import bounds, provide_bounds
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.segments import Segments
-from tadc.passes.lowering.trees import bounds, provide_bounds
 from tadc.passes.scheduling.nest import Nest
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import has_one_chunk, vectors_of_sums

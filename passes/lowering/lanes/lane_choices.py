@@ -16,9 +16,9 @@ from tadc.dialects.loops import CompareLanesOp, SelectLanesOp
 from tadc.dialects.tix import Constraint, Variable
 from tadc.passes.analysis.access import MASKED_STEPS
 from tadc.passes.lowering import operations
-from tadc.passes.lowering.emit import all_of, any_of
 from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
 from tadc.passes.lowering.lanes.zero_lanes import has_zeros
+from tadc.passes.lowering.loop_builders import all_of, any_of
 from tadc.passes.rewriting.programs import reductions_around
 from tadc.passes.rewriting.shallow_copy import shallow_copy
 from tadc.passes.scheduling.streams.masked_lanes import (

@@ -22,8 +22,8 @@ from tadc.dialects.tix import Affine
 from tadc.passes.analysis.access import MASKED_STEPS
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering import operations
-from tadc.passes.lowering.emit import select
 from tadc.passes.lowering.lanes.vector_lowering import VectorLowering
+from tadc.passes.lowering.loop_builders import select
 from tadc.passes.lowering.scalars.index_lowering import Ring
 
 

@@ -28,12 +28,12 @@ from tadc.dialects.loops import ConvertLanesOp, SelectLanesOp
 from tadc.dialects.quick import operands_of
 from tadc.dialects.tix import Affine, Variable
 from tadc.passes.analysis.index_uses import IndexUses
-from tadc.passes.lowering.emit import buffer, either, load, loop, store
 from tadc.passes.lowering.lanes.lane_tests import LaneTests, block_limits
 from tadc.passes.lowering.lanes.vector_lowering import load_vector, store_vector
+from tadc.passes.lowering.loop_builders import buffer, either, load, loop, store
+from tadc.passes.lowering.needed_operations import missing
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.elementary import AS_WRITTEN, CONTRACT
-from tadc.passes.lowering.trees import missing
 from tadc.passes.rewriting.shallow_copy import shallow_copy
 from tadc.passes.scheduling.tiles.sum_lengths import is_short
 from tadc.passes.scheduling.tiles.tile import Tile

@@ -16,8 +16,8 @@ from tadc.dialects import tix
 from tadc.dialects.loops import CompareLanesOp, SelectLanesOp
 from tadc.dialects.tix import elementwise as ew
 from tadc.passes.analysis.access import MASKED_STEPS
-from tadc.passes.lowering.emit import any_of
 from tadc.passes.lowering.lanes.lanes_lowering import LanesLowering
+from tadc.passes.lowering.loop_builders import any_of
 
 
 def has_zeros(at: LanesLowering, value: SSAValue) -> bool:

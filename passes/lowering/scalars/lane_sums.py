@@ -25,7 +25,7 @@ from tadc.dialects.quick import INDEX, block_with
 from tadc.passes.analysis.access import IN_ORDER, access
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering import operations
-from tadc.passes.lowering.emit import load, loop, one_of, store, zeros
+from tadc.passes.lowering.loop_builders import load, loop, one_of, store, zeros
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.elementary import CONTRACT, REASSOCIATED
 from tadc.passes.lowering.scalars.segments import SegmentLowering, Segments

@@ -58,7 +58,7 @@ from xdsl.ir import SSAValue
 from tadc.dialects import tix
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.lowering.accumulators import CarriedTotals
-from tadc.passes.lowering.emit import (
+from tadc.passes.lowering.loop_builders import (
     any_of,
     at_least_one,
     carrying_loop,

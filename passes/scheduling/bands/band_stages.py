@@ -22,7 +22,7 @@ from tadc.dialects.tix import Affine, TensorType
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
-from tadc.passes.scheduling.streams.inside import set_whole
+from tadc.passes.scheduling.streams.interior import set_whole
 
 
 @dataclass(frozen=True)

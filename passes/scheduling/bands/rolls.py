@@ -23,8 +23,8 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine
 from tadc.passes.rewriting.programs import reads_of
 from tadc.passes.scheduling.bands.band_stages import Axis, Roll
+from tadc.passes.scheduling.streams.stream_choice import possible_stream
 from tadc.passes.scheduling.streams.stream_tiles import loads_of, may_be_written_out, operations_of
-from tadc.passes.scheduling.streams.streams import possible_stream
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 

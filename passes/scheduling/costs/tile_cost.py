@@ -17,8 +17,8 @@ from tadc.dialects.quick import arguments_in
 from tadc.passes.analysis.access import IN_ORDER, access, is_slow, known_size, stride
 from tadc.passes.analysis.costs import FREE, weight
 from tadc.passes.analysis.index_uses import IndexUses
-from tadc.passes.scheduling.tiles.boxes import box_around
-from tadc.passes.scheduling.tiles.panel_runs import run_of
+from tadc.passes.scheduling.tiles.bounding_boxes import box_around
+from tadc.passes.scheduling.tiles.packed_runs import run_of
 from tadc.passes.scheduling.tiles.row_terms import vectors_of_rows
 from tadc.passes.scheduling.tiles.sum_lengths import (
     constant_range,
@@ -148,7 +148,7 @@ def terms_of_squares(
     panel: Hoisted, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
 ) -> float:
     """The terms that squares transpose for a term of a panel, as the last square of a run has
-    fewer; 0 where columns do not lie apart, and terms side by side (`panel_runs`)."""
+    fewer; 0 where columns do not lie apart, and terms side by side (`packed_runs`)."""
     run = run_of(panel, op, tile.column_index, uses)
     if not run:
         return 0

@@ -22,10 +22,7 @@ from collections.abc import Sequence
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.analysis.index_uses import IndexUses
-from tadc.passes.scheduling.scans import Scan
-from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS
-from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, indices_of, lanes_of
-from tadc.passes.scheduling.tree.nodes import (
+from tadc.passes.scheduling.loop_tree.nodes import (
     Add,
     Ahead,
     Axis,
@@ -42,6 +39,9 @@ from tadc.passes.scheduling.tree.nodes import (
     Tail,
     nested,
 )
+from tadc.passes.scheduling.scans import Scan
+from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, indices_of, lanes_of
 
 COLUMNS_OF_STRIP = 512
 """Columns that have totals at the same time: their buffers take 8 KB of the nearest cache."""

@@ -10,7 +10,7 @@ The indices of the result run in parallel, those of its sums inside of them.
 from __future__ import annotations
 
 from tadc.dialects import tix
-from tadc.passes.scheduling.tree.nodes import Axis, Mark, Node, Store, nested
+from tadc.passes.scheduling.loop_tree.nodes import Axis, Mark, Node, Store, nested
 
 
 def elementwise(op: tix.DefineOp) -> Node:

@@ -13,8 +13,7 @@ Rows along other indices are independent of each other, and run in parallel.
 from __future__ import annotations
 
 from tadc.dialects import tix
-from tadc.passes.scheduling.recurrences import Recurrence
-from tadc.passes.scheduling.tree.nodes import (
+from tadc.passes.scheduling.loop_tree.nodes import (
     Axis,
     Begin,
     Carry,
@@ -25,6 +24,7 @@ from tadc.passes.scheduling.tree.nodes import (
     Store,
     nested,
 )
+from tadc.passes.scheduling.recurrences import Recurrence
 
 
 def recurrence(op: tix.DefineOp, found: Recurrence) -> Node:

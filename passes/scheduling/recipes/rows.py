@@ -32,14 +32,7 @@ from tadc.dialects.tix import Affine
 from tadc.passes.analysis.costs import FREE, weight
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.analysis.size_bounds import SizeBounds
-from tadc.passes.scheduling.nest import Rows
-from tadc.passes.scheduling.rows.piece_sums import PieceSum
-from tadc.passes.scheduling.rows.row_forms import long_reductions
-from tadc.passes.scheduling.rows.row_parts import Part, has_loops_of_its_own, has_quotients
-from tadc.passes.scheduling.scans import is_scanned, row_scans
-from tadc.passes.scheduling.tiles.sum_lengths import constraints_of
-from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
-from tadc.passes.scheduling.tree.nodes import (
+from tadc.passes.scheduling.loop_tree.nodes import (
     Add,
     AtMost,
     Axis,
@@ -58,6 +51,13 @@ from tadc.passes.scheduling.tree.nodes import (
     Tail,
     nested,
 )
+from tadc.passes.scheduling.nest import Rows
+from tadc.passes.scheduling.rows.fuse_loops import Part, has_loops_of_its_own, has_quotients
+from tadc.passes.scheduling.rows.rfactored_sums import PieceSum
+from tadc.passes.scheduling.rows.vectorized_rows import long_reductions
+from tadc.passes.scheduling.scans import is_scanned, row_scans
+from tadc.passes.scheduling.tiles.sum_lengths import constraints_of
+from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 
 MOST_VECTORS_OF_REDUCTION = 4
 """Vectors of partial results of a row at most: an addition waits four cycles for the one before."""

@@ -23,11 +23,11 @@ from __future__ import annotations
 
 from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
+from tadc.passes.scheduling.loop_tree.nodes import Axis, For, If, Mark, Node, Store, Tail, nested
 from tadc.passes.scheduling.recipes.streams import tail_of
 from tadc.passes.scheduling.streams.stream_phases import Phase
 from tadc.passes.scheduling.streams.stream_tiles import tests_of_block
 from tadc.passes.scheduling.tiles.tile import Tile
-from tadc.passes.scheduling.tree.nodes import Axis, For, If, Mark, Node, Store, Tail, nested
 
 BLOCKS_OF_PART = 64
 """Blocks that one iteration computes, one behind the other."""

@@ -27,17 +27,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tadc.dialects import tix
-from tadc.passes.scheduling.streams.stream_phases import Phase
-from tadc.passes.scheduling.streams.stream_rows import StreamRow
-from tadc.passes.scheduling.streams.stream_tiles import shared_rows
-from tadc.passes.scheduling.streams.streams import (
-    FEWEST_BYTES,
-    MOST_BYTES,
-    constant_bytes,
-    shapes_of,
-)
-from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element
-from tadc.passes.scheduling.tree.nodes import (
+from tadc.passes.scheduling.loop_tree.nodes import (
     AtMost,
     Axis,
     Exceeds,
@@ -51,6 +41,16 @@ from tadc.passes.scheduling.tree.nodes import (
     Tail,
     nested,
 )
+from tadc.passes.scheduling.streams.stream_choice import (
+    FEWEST_BYTES,
+    MOST_BYTES,
+    constant_bytes,
+    shapes_of,
+)
+from tadc.passes.scheduling.streams.stream_phases import Phase
+from tadc.passes.scheduling.streams.stream_rows import StreamRow
+from tadc.passes.scheduling.streams.stream_tiles import shared_rows
+from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element
 
 ELEMENTS_OF_PART = 1 << 14
 """The elements that an iteration writes where the result has only one index."""

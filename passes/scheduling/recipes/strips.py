@@ -16,10 +16,7 @@ from collections.abc import Sequence
 from xdsl.ir import Region
 
 from tadc.dialects import tix
-from tadc.passes.scheduling.nest import Strips
-from tadc.passes.scheduling.tiles.sum_lengths import is_short
-from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
-from tadc.passes.scheduling.tree.nodes import (
+from tadc.passes.scheduling.loop_tree.nodes import (
     Add,
     Axis,
     Begin,
@@ -31,6 +28,9 @@ from tadc.passes.scheduling.tree.nodes import (
     Tail,
     nested,
 )
+from tadc.passes.scheduling.nest import Strips
+from tadc.passes.scheduling.tiles.sum_lengths import is_short
+from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 
 VECTORS_OF_STRIP = 4
 """Vectors that are jammed: an addition waits four cycles for the one before."""

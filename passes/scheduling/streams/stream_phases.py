@@ -30,7 +30,7 @@ from tadc.passes.index_sets.sets import quotient_constraints, quotients_of, with
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.programs import forms_of, view_of
-from tadc.passes.scheduling.streams.inside import Inside, Range, inside_of, ranges_of
+from tadc.passes.scheduling.streams.interior import Inside, Range, inside_of, ranges_of
 from tadc.passes.scheduling.streams.stream_guards import guards_of
 from tadc.passes.scheduling.tiles.tile_analysis import points_of
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from xdsl.ir import Operation
 
 from tadc.dialects import tix
+from tadc.passes.scheduling.streams.stream_choice import Stream
 from tadc.passes.scheduling.streams.stream_phases import Phase, phases_of
 from tadc.passes.scheduling.streams.stream_segments import segments_of
-from tadc.passes.scheduling.streams.streams import Stream
 
 
 @dataclass(frozen=True)

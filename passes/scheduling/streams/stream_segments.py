@@ -21,7 +21,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.passes.rewriting.builder import BodyBuilder
-from tadc.passes.scheduling.streams.inside import Range
+from tadc.passes.scheduling.streams.interior import Range
 from tadc.passes.scheduling.streams.stream_phases import Phase, PhaseCloner, made_phase, modulus_of
 
 MOST_SEGMENTS = 4

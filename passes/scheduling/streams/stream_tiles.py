@@ -26,10 +26,10 @@ from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.analysis.costs import FREE, weight
 from tadc.passes.rewriting.programs import reductions_around
 from tadc.passes.scheduling.scans import is_scanned
-from tadc.passes.scheduling.streams.inside import Inside, inside_of, ranges_of
-from tadc.passes.scheduling.streams.neighbours import neighbours_of
+from tadc.passes.scheduling.streams.interior import Inside, inside_of, ranges_of
+from tadc.passes.scheduling.streams.reused_values import neighbours_of
+from tadc.passes.scheduling.streams.stream_choice import has_long_rows, is_large, possible_stream
 from tadc.passes.scheduling.streams.stream_guards import for_all_terms
-from tadc.passes.scheduling.streams.streams import has_long_rows, is_large, possible_stream
 from tadc.passes.scheduling.tiles.sum_lengths import is_short, term_count
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import lanes_of, points_of

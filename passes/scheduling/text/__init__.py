@@ -4,6 +4,6 @@
 - `value_text`: values of a body as text, as plans name them
 - `plan_comments`: comments of a plan: work, time, what was rejected
 - `plan_parser`: that text, read into entries
-- `planned`: the nests that entries say, where definitions have them
-- `planned_sums`: panels and chunks that entries say
+- `apply_plan`: the nests that entries say, where definitions have them
+- `apply_sums`: panels and chunks that entries say
 """

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from tadc.dialects import tix
 from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
-from tadc.passes.scheduling.costs.predict import predict
-from tadc.passes.scheduling.streams.neighbours import dear_values
+from tadc.passes.scheduling.costs.predict_time import predict
+from tadc.passes.scheduling.streams.reused_values import dear_values
 from tadc.passes.scheduling.text.plan_parser import LoopPlan, PlanFailure
 from tadc.passes.scheduling.text.plan_text import nest_text
 from tadc.passes.scheduling.text.value_text import index_names

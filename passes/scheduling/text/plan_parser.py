@@ -21,7 +21,7 @@
     chunks  =  "in" "chunks" "of" NUMBER "of" NAME
 
 Each `call`, `entry`, `else` and `sum` has a line of its own; `#` begins a comment. What a plan says
-of a definition is looked at where that is known: `passes/scheduling/text/planned.py`.
+of a definition is looked at where that is known: `passes/scheduling/text/apply_plan.py`.
 """
 
 from __future__ import annotations

@@ -22,12 +22,12 @@ from tadc.passes.analysis.equivalence import equivalent_definitions
 from tadc.passes.analysis.rounding import must_round_identically
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.rewriting.programs import tensor_names
+from tadc.passes.scheduling.all_pairs import Pairs
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.blocking import Blocking, ChooseBlocking
+from tadc.passes.scheduling.choose_nests import nests_of
 from tadc.passes.scheduling.nest import Blocks, Carried, Columns, Nest, Rows, Streams, Strips
-from tadc.passes.scheduling.pairs import Pairs
 from tadc.passes.scheduling.scans import is_scanned
-from tadc.passes.scheduling.sharing import nests_of
 from tadc.passes.scheduling.text.value_text import ValueText, index_names
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
 from tadc.passes.scheduling.tiles.tile import Tile

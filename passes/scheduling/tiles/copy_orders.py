@@ -16,8 +16,8 @@ from tadc.dialects import tix
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.axis_copies import Order, Orders
 from tadc.passes.rewriting.programs import reads_of
-from tadc.passes.scheduling.costs.row_lines import reads_in_one_place
-from tadc.passes.scheduling.costs.row_vectors import displaced_rows
+from tadc.passes.scheduling.costs.conflict_misses import displaced_rows
+from tadc.passes.scheduling.costs.strided_lines import reads_in_one_place
 from tadc.passes.scheduling.costs.tile_cost import Sizes
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums
 from tadc.passes.scheduling.tiles.tile_analysis import lanes_of

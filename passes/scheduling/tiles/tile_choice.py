@@ -32,10 +32,11 @@ from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.rewriting.part_sizes import with_derived_sizes
 from tadc.passes.rewriting.shallow_copy import changed
 from tadc.passes.rewriting.written_sizes import parse_sizes
-from tadc.passes.scheduling.costs.far_lines import cost_of_far_lines
-from tadc.passes.scheduling.costs.known_prices import KnownPrices, PricedTile
-from tadc.passes.scheduling.costs.row_lines import cost_of_row_lines
-from tadc.passes.scheduling.costs.row_vectors import cost_of_row_vectors
+from tadc.passes.scheduling.cold_code import has_few_vectors, is_small_part
+from tadc.passes.scheduling.costs.cache_misses import cost_of_far_lines
+from tadc.passes.scheduling.costs.conflict_misses import cost_of_row_vectors
+from tadc.passes.scheduling.costs.price_cache import KnownPrices, PricedTile
+from tadc.passes.scheduling.costs.strided_lines import cost_of_row_lines
 from tadc.passes.scheduling.costs.tile_cost import (
     COST_OF_FAR_ELEMENT,
     COST_OF_STORE,
@@ -49,7 +50,6 @@ from tadc.passes.scheduling.costs.tile_cost import (
 )
 from tadc.passes.scheduling.recurrences import is_recurrence
 from tadc.passes.scheduling.scans import is_scanned
-from tadc.passes.scheduling.small_parts import has_few_vectors, is_small_part
 from tadc.passes.scheduling.streams.stream_tiles import stream_tile
 from tadc.passes.scheduling.tiles.block_sizes import (
     Room,
@@ -62,13 +62,13 @@ from tadc.passes.scheduling.tiles.block_sizes import (
     width_of_row,
     widths,
 )
-from tadc.passes.scheduling.tiles.panel_choice import with_panels
-from tadc.passes.scheduling.tiles.squares import square_tile
+from tadc.passes.scheduling.tiles.dot_tiles import single_row, term_candidates
+from tadc.passes.scheduling.tiles.packing import with_panels
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums, is_short, long_sums
-from tadc.passes.scheduling.tiles.term_choice import single_row, term_candidates
 from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import lanes_of, sum_along, vectors_of_sums
 from tadc.passes.scheduling.tiles.tileable_sums import tileable_sums
+from tadc.passes.scheduling.tiles.transposed_reads import square_tile
 
 COST_OF_TERMS = 2
 """The cost of vectors along terms as a multiple of others': they begin anywhere in memory."""
@@ -115,7 +115,7 @@ def choose_tiles(
     longer one. The last one has room whatever sizes are, if there is one: the first for which there
     is room in all sizes that are the `least` of calls or more.
 
-    Small parts of a program's work have blocks that are quickly compiled (`small_parts`).
+    Small parts of a program's work have blocks that are quickly compiled (`cold_code`).
 
     What is read across its rows has a tile without sums (`squares`), and so have streams whose rows
     share what they read, or compute (`stream_tiles`).

@@ -13,7 +13,7 @@ import tadc
 from tadc.dialects import tix
 from tadc.passes.code_pipeline import code_passes
 from tadc.passes.lowering.coarsen_threads import CoarsenThreadsPass
-from tadc.passes.lowering.threads import thread_costs
+from tadc.passes.lowering.gpu_threads import thread_costs
 from tadc.passes.rewriting.written_sizes import write_sizes
 from tadc.sizes import bind_sizes
 from tadc.support.ir_text import context

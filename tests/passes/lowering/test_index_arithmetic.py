@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tadc.dialects.quick import INDEX, block_with, constant_integer
 from tadc.dialects.tix import Affine, TensorType
-from tadc.passes.lowering.emit import digits
+from tadc.passes.lowering.loop_builders import digits
 from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.index_arithmetic import LARGEST_NUMBER, IndexArithmetic
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering

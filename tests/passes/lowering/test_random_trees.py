@@ -16,8 +16,7 @@ from tadc.passes.lowering.schedule import schedule
 from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.rewriting.programs import type_of
 from tadc.passes.scheduling.blocking import Blocking
-from tadc.passes.scheduling.tiles.sum_lengths import constant_range
-from tadc.passes.scheduling.tree.nodes import (
+from tadc.passes.scheduling.loop_tree.nodes import (
     Add,
     Axis,
     Begin,
@@ -30,6 +29,7 @@ from tadc.passes.scheduling.tree.nodes import (
     Tail,
     nested,
 )
+from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 from tadc.sizes import shape_of
 from tests.support.campaign import seeds
 from tests.support.scheduled_programs import run_scheduled

@@ -9,14 +9,14 @@ import pytest
 
 import tadc
 from tadc.passes.scheduling.recipes import streams as recipe
-from tadc.passes.scheduling.streams import stream_tiles, streams
+from tadc.passes.scheduling.streams import stream_choice, stream_tiles
 from tadc.passes.scheduling.streams.stream_tiles import shared_rows
+from tests.passes.scheduling.test_stream_choice import past_caches, unaligned
 from tests.passes.scheduling.test_stream_tiles import (
     random_stencil,
     random_window,
     value_and_gradient,
 )
-from tests.passes.scheduling.test_streams import past_caches, unaligned
 from tests.support.campaign import seeds
 from tests.support.long_calls import count_all_calls_as_long, cut_all_steps
 from tests.support.own_process import output_of
@@ -38,7 +38,7 @@ SHAPES = {2: [(5, 3), (7, 19), (11, 333)], 3: [(3, 4, 17), (9, 2, 140)]}
 def all_calls_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
     count_all_calls_as_long(monkeypatch)
     monkeypatch.setattr(recipe, "exceeds_caches", past_caches)
-    monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_ROW", 1)
+    monkeypatch.setattr(stream_choice, "FEWEST_ELEMENTS_OF_ROW", 1)
     monkeypatch.setattr(recipe, "FEWEST_BYTES_OF_ROW", 1)
     # else windows have blocks
     monkeypatch.setattr(stream_tiles, "FEWEST_LOADS_OF_LARGE", 1000)

@@ -7,7 +7,7 @@ import pytest
 
 import tadc
 from tadc.passes.scheduling.recipes import streams as recipe
-from tadc.passes.scheduling.streams import stream_tiles, streams
+from tadc.passes.scheduling.streams import stream_choice, stream_tiles
 from tests.passes.lowering.test_rows_side_by_side import CASES, GUARDED, check_random_stencil
 from tests.passes.scheduling.test_stream_tiles import value_and_gradient
 from tests.support.campaign import seeds
@@ -28,7 +28,7 @@ def all_calls_are_in_caches(monkeypatch: pytest.MonkeyPatch) -> None:
     cut_all_steps(monkeypatch)
     monkeypatch.setattr(recipe, "exceeds_caches", in_caches)
     monkeypatch.setattr(recipe, "ELEMENTS_OF_PART", 20)
-    monkeypatch.setattr(streams, "FEWEST_ELEMENTS_OF_ROW", 1)
+    monkeypatch.setattr(stream_choice, "FEWEST_ELEMENTS_OF_ROW", 1)
     # else windows have blocks
     monkeypatch.setattr(stream_tiles, "FEWEST_LOADS", 1000)
 

@@ -17,10 +17,10 @@ from tadc.passes.lowering.schedule import schedule
 from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.blocking import blocking_chooser
+from tadc.passes.scheduling.choose_nests import steps_of
 from tadc.passes.scheduling.nest import Nest, Rows
 from tadc.passes.scheduling.plan_checks import WrongPlan, mistakes_in, require_computed
-from tadc.passes.scheduling.rows.row_parts import Part
-from tadc.passes.scheduling.sharing import steps_of
+from tadc.passes.scheduling.rows.fuse_loops import Part
 from tadc.passes.scheduling.step_order import Step, definitions_of
 from tests.support.campaign import seeds
 from tests.support.long_calls import make_bands_small

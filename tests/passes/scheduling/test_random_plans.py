@@ -12,9 +12,9 @@ from xdsl.ir import SSAValue
 import tadc
 from tadc.dialects import tix
 from tadc.passes.rewriting.programs import tensor_names
+from tadc.passes.scheduling.text.apply_plan import blocking_of
 from tadc.passes.scheduling.text.plan_parser import PlanFailure, parse_plan
 from tadc.passes.scheduling.text.plan_text import entry_lines, header
-from tadc.passes.scheduling.text.planned import blocking_of
 from tadc.passes.scheduling.text.value_text import ValueText, index_names
 from tadc.passes.scheduling.tiles import sum_lengths, tile_analysis
 from tadc.passes.scheduling.tiles.sum_lengths import blocked_sums

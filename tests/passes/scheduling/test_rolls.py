@@ -18,7 +18,7 @@ from tadc.passes.lowering.shape_loops import shape_loops
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.bands.rolls import ROWS
 from tadc.passes.scheduling.blocking import blocking_chooser
-from tadc.passes.scheduling.sharing import nests_of
+from tadc.passes.scheduling.choose_nests import nests_of
 from tadc.runtime.compiled import Compiled
 from tadc.runtime.loop_plan import program_in
 from tests.support.campaign import seeds

@@ -9,10 +9,10 @@ from tadc.passes.analysis.equivalence import equivalent_definitions
 from tadc.passes.analysis.size_bounds import SizeBounds
 from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling.blocking import blocking_chooser
+from tadc.passes.scheduling.choose_nests import nests_of
+from tadc.passes.scheduling.loop_tree.text import tree_text
 from tadc.passes.scheduling.nest import Rows
 from tadc.passes.scheduling.recipes.rows import rows
-from tadc.passes.scheduling.sharing import nests_of
-from tadc.passes.scheduling.tree.text import tree_text
 
 SOFTMAX = """\
 x: f32[I, J]

@@ -6,13 +6,13 @@ import pytest
 
 import tadc
 from tadc.passes.lowering.set_precision import set_precision
+from tadc.passes.scheduling.loop_tree.text import tree_text
 from tadc.passes.scheduling.recipes.stream_blocks import stream_blocks
 from tadc.passes.scheduling.recipes.streams import streams
+from tadc.passes.scheduling.streams.stream_choice import possible_stream
 from tadc.passes.scheduling.streams.stream_phases import Phase
 from tadc.passes.scheduling.streams.stream_rows import stream_rows
 from tadc.passes.scheduling.streams.stream_tiles import stream_tile
-from tadc.passes.scheduling.streams.streams import possible_stream
-from tadc.passes.scheduling.tree.text import tree_text
 
 BORDER = "x: f32[I, J]\ny[i in range(I), j in range(J)] = x[i, j - 1] if j > 0 else 0"
 

@@ -15,10 +15,10 @@ import tadc
 from tadc.passes.lowering.schedule import schedule
 from tadc.passes.lowering.set_precision import set_precision
 from tadc.passes.scheduling.blocking import blocking_chooser, chosen_blocking
-from tadc.passes.scheduling.costs import cache_lines, tile_cost
+from tadc.passes.scheduling.costs import line_reuse, tile_cost
 from tadc.passes.scheduling.tiles import (
     block_sizes,
-    panel_choice,
+    packing,
     sum_lengths,
     tile_analysis,
     tile_choice,
@@ -327,9 +327,9 @@ def small_tiles(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(block_sizes, "MOST_COLUMNS", 2)
     monkeypatch.setattr(tile_choice, "MOST_OF_PLAIN_COST", 1e9)
     for name, value in panels.items():
-        monkeypatch.setattr(panel_choice, name, value)
+        monkeypatch.setattr(packing, name, value)
     for name in ("LINES_APART", "BYTES_IN_ORDER"):
-        monkeypatch.setattr(cache_lines, name, 0)
+        monkeypatch.setattr(line_reuse, name, 0)
     monkeypatch.setattr(tile_cost, "COST_OF_FAR_ELEMENT", 0)
     yield
 

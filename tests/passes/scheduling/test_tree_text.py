@@ -5,15 +5,15 @@ from __future__ import annotations
 import tadc
 from tadc.passes.analysis.index_uses import IndexUses
 from tadc.passes.lowering.set_precision import set_precision
+from tadc.passes.scheduling.loop_tree.text import tree_text
 from tadc.passes.scheduling.nest import Strips
 from tadc.passes.scheduling.recipes.column_scans import column_scan
 from tadc.passes.scheduling.recipes.elementwise import elementwise
 from tadc.passes.scheduling.recipes.recurrence import recurrence
 from tadc.passes.scheduling.recipes.strips import strips
 from tadc.passes.scheduling.recurrences import recurrence_of
-from tadc.passes.scheduling.rows.row_places import places_of
+from tadc.passes.scheduling.rows.storage_reuse import places_of
 from tadc.passes.scheduling.scans import column_scans
-from tadc.passes.scheduling.tree.text import tree_text
 
 
 def test_elementwise_loops_are_parallel() -> None:

@@ -16,7 +16,7 @@ from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.programs import ProgramBuilder, arguments_of, copy_definition
 from tadc.passes.splitting import cut_sums as cut
 from tadc.passes.splitting.cut_sums import cut_sums
-from tadc.passes.splitting.cutting import row_cuts
+from tadc.passes.splitting.rfactor import row_cuts
 from tests.support.campaign import seeds
 from tests.support.derivations import Case
 from tests.support.reduction_chains import random_chain

@@ -1,0 +1,37 @@
+"""Tests whether the tensors of a call stay in the caches, made once for all loops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
+
+from tadc.dialects.loops import SharedCacheOp
+from tadc.dialects.tix import Affine
+from tadc.passes.lowering.scalars.index_lowering import IndexLowering
+from tadc.passes.scheduling.loop_tree.nodes import Exceeds
+
+
+def exceeds(index: IndexLowering, test: Exceeds) -> SSAValue:
+    """A bit that says whether tensors have more bytes than the largest cache, computed outside of
+    all loops.
+
+    Of a tensor that has more elements than the result, about as many are read as that has.
+    """
+    outside = index.outermost(())
+    shapes = test.shapes
+    counts = [_count(outside, shape) for _, shape in shapes]
+    total = outside.constant(0)
+    for (bytes_, _), count in zip(shapes, counts, strict=True):
+        elements = count if count is counts[0] else outside.min(count, counts[0])
+        total = outside.add(total, outside.mul(elements, outside.constant(bytes_)))
+    cache = outside.once("largest cache", SharedCacheOp)
+    key = "exceeds", total
+    return outside.once(key, lambda: arith.CmpiOp(total, cache, "sge"))
+
+
+def _count(index: IndexLowering, shape: Sequence[Affine]) -> SSAValue:
+    """The number of elements of a shape."""
+    return reduce(index.mul, map(index.form, shape), index.constant(1))

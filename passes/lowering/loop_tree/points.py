@@ -1,0 +1,205 @@
+"""Points: values of a definition at the points of the loops that are jammed around a statement.
+
+    jam i by 4                    two rows of vectors: eight points, each a vector of 16 lanes
+      vector j by 32 in 16
+        store y                   y[i, j] = (x[i, j] - m[i]) * g[j]  at each of them
+
+What several points have in common is computed once: `m[i]`, which an iteration has just computed,
+is there for each row, and a vector of `g` is loaded once for all of them. Of a choice by values
+both sides are computed, and each lane takes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Self
+
+from xdsl.dialects import vector
+from xdsl.dialects.builtin import BoolAttr
+from xdsl.ir import Block, SSAValue
+
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Variable
+from tadc.dialects.tix import elementwise as ew
+from tadc.passes.index_sets.sets import index_set
+from tadc.passes.lowering.lanes.lane_choices import LaneChoices
+from tadc.passes.lowering.lanes.lane_tests import block_limits
+from tadc.passes.lowering.loop_tree.reciprocals import quotient_of
+from tadc.passes.lowering.loop_tree.unroll_and_jam import Jammed, KnownNumbers, invariants
+from tadc.passes.scheduling.streams.stream_phases import Phase
+from tadc.passes.scheduling.tiles.tile import Neighbour, Tile
+
+Kept = dict[tuple[SSAValue, int], SSAValue]
+"""Values in registers, for each vector: elements of tensors, and accumulators in memory that were
+just added to."""
+
+Reciprocals = Sequence[Mapping[SSAValue, SSAValue]]
+"""For each jammed iteration the reciprocals of numbers that lanes are divided by."""
+
+
+@dataclass
+class Vectors:
+    """The vectors that a block computes at a time."""
+
+    count: int
+    mask: SSAValue | None = None
+    """The lanes that there are; None: all."""
+    kept: Kept = field(default_factory=Kept)
+    loaded: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
+    """The elements that are in registers since they were loaded, for all definitions."""
+
+    def copy(self) -> Vectors:
+        """Vectors of a block inside, which loads for itself what this one has not loaded."""
+        return replace(self, kept=dict(self.kept), loaded=dict(self.loaded))
+
+
+@dataclass(frozen=True)
+class Guards:
+    """The sides that the choices of definitions take in a block of code."""
+
+    phases: Sequence[Phase] = ()
+    kind: type[Points] | None = None
+    """The lowering of their vectors."""
+
+
+class Points(KnownNumbers, LaneChoices):
+    """Emits what the statements of a definition compute, at all points."""
+
+    taken: Mapping[SSAValue, Sequence[Neighbour]] = MappingProxyType({})
+    """Values that are taken from other points."""
+
+    def __init__(
+        self,
+        at: KnownNumbers,
+        op: tix.DefineOp,
+        tile: Tile,
+        vectors: Vectors,
+        reciprocals: Reciprocals = (),
+    ):
+        super().__init__(at, op, tile, at.uses)
+        # the vectors at the end of a row come one by one
+        self.limits = block_limits(op, replace(tile, columns=tile.lanes))
+        self.op = op
+        self.numbers = at.numbers
+        self.ranges = dict(at.ranges)
+        self.rows = at.every if isinstance(at, Jammed) else [at]
+        """The lowerings of the numbers of jammed iterations."""
+        self.mask = vectors.mask
+        self.loaded = vectors.loaded
+        self.vectors = vectors
+        self.reciprocals = reciprocals
+
+    def of_block(self, block: Block, vectors: Vectors) -> Self:
+        """The points of a block inside, which has these vectors."""
+        inner = self.inside(block)
+        inner.vectors, inner.loaded = vectors, vectors.loaded
+        return inner
+
+    def placed(self, places: Mapping[Variable, Affine]) -> Self:
+        """Points at which indices have other places: all but loads is computed anew."""
+        inner = self.apart()
+        inner.index = self.index.placed(places)
+        return inner
+
+    def at(self, row: int | None, vector: int | None) -> Self:
+        inner = super().at(row, vector)
+        if row:
+            inner.numbers = self.rows[row].numbers
+            inner.scalars.update(self.rows[row].scalars)
+        return inner
+
+    def at_vector(self, vector: int) -> list[Self]:
+        """The lowerings of a vector in all jammed iterations."""
+        return [self.at(row, vector) for row in self.tile.rows_in([self.tile.row_index])]
+
+    @property
+    def every(self) -> list[Self]:
+        """The lowerings of all points, in the order of accumulators: row by row."""
+        rows = self.tile.rows_in([self.tile.row_index])
+        return [self.at(row, vector) for row in rows for vector in range(self.vectors.count)]
+
+    def hoist(self, inside: Collection[SSAValue]) -> None:
+        """Compute what is the same for all values of the indices `inside`."""
+        known = [c for c in index_set(self.op) if not any(c.form[v] for v in inside)]
+        made = {tensor for tensor, _ in self.vectors.kept}
+        for op in invariants(self.op.body, inside, known, self.uses, made):
+            if not isinstance(op, tix.FloorDivOp):
+                for at in self.every:
+                    at.value(op.results[0])
+
+    def follow(self, phase: Phase) -> None:
+        """Let choices take the sides that they take where none of them changes sides."""
+        self.sides = phase.inside.sides
+
+    def store(self, value: SSAValue, is_streaming: bool = False) -> None:
+        """Store a vector of elements in their place, less the lanes that a mask leaves out; whole
+        ones past the caches."""
+        self.store_from(Affine.of(self.op.indices[-1]), value, self.mask, is_streaming)
+
+    def store_from(
+        self, column: Affine, value: SSAValue, mask: SSAValue | None, is_streaming: bool = False
+    ) -> None:
+        """Store a vector of the elements from a column on."""
+        target, place = self.buffers[self.op.result], self.place_of(column)
+        if mask is not None:
+            self.insert(vector.MaskedStoreOp(target, [place], mask, value))
+        else:
+            flag = BoolAttr.from_bool(True) if is_streaming else None
+            self.insert(vector.StoreOp(value, target, [place], flag))
+
+    @property
+    def place(self) -> SSAValue:
+        """The place of the first lane in the result."""
+        return self.place_of(Affine.of(self.op.indices[-1]))
+
+    def place_of(self, column: Affine) -> SSAValue:
+        """The place of a column in the result."""
+        forms = [*map(Affine.of, self.op.indices[:-1]), column]
+        return self.index.linear(forms, self.strides[self.op.result, self.op.shape])
+
+    # --- values ---
+
+    def key(self, op: tix.ReadOp, mask: SSAValue | None) -> object:
+        """A key that definitions share which have the same values for their indices."""
+        values: dict[Variable, Affine] = {
+            v: Affine.of(self.index.values[v])
+            for form in op.forms
+            for v in form.substitute(self.index.places).indices
+        }
+        placed = (form.substitute(self.index.places).substitute(values) for form in op.forms)
+        return op.tensor, op.shape, self.lanes, mask, *placed
+
+    def _emitted(self, value: SSAValue) -> SSAValue:
+        op = value.owner
+        if self.vector is None:
+            return self.scalars[value] if value in self.scalars else super()._emitted(value)
+        if isinstance(op, tix.ReadOp) and (op.tensor, self.vector) in self.vectors.kept:
+            return self.vectors.kept[op.tensor, self.vector]
+        if (shared := self._elsewhere(value)) is not None:
+            return shared
+        return self._quotient(op) if isinstance(op, ew.DivOp) else super()._emitted(value)
+
+    def _elsewhere(self, value: SSAValue) -> SSAValue | None:
+        """A value at this point that another one has; None if there is none."""
+        for same in self.taken.get(value, ()):
+            row = None if self.row is None else self.row + same.rows
+            if row is not None and not 0 <= row < self.tile.rows:
+                continue
+            if same.columns == 0:
+                return self.at(row, self.vector).value(same.value)
+            first = (self.vector or 0) + same.columns // self.lanes
+            if 0 <= first < self.vectors.count - 1:
+                a, b = (self.at(row, n).lanes_of(same.value) for n in (first, first + 1))
+                begin = same.columns % self.lanes
+                return self.shuffled(a, b, range(begin, begin + self.lanes))
+        return None
+
+    def _quotient(self, op: ew.DivOp) -> SSAValue:
+        known: Mapping[SSAValue, SSAValue] = {}
+        if self.reciprocals:
+            known = self.reciprocals[self.row or 0]
+        if op.rhs not in known or self.tile.column_index not in self.uses.of(op.lhs):
+            return super()._emitted(op.result)
+        return quotient_of(self, self.lanes_of(op.lhs), self.value(op.rhs), known[op.rhs])
