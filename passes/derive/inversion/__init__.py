@@ -23,6 +23,7 @@ and solving with them:
 
 - `lump_matrix`: diagonals and matrices as definitions, by forward mode with seeds
 - `inverse_program`: what both directions share, and the linear systems between programs
+- `inverse_systems`: the system of one lump, solved by the structure of its matrix
 - `inverse_forward`: `J⁻¹ ẏ`, one solution for each structure
 - `inverse_reverse`: `J⁻ᵀ x̄`, one solution for each structure
 - `determinant`: sign and logarithm of the determinant

@@ -8,8 +8,8 @@ those of `outs` and `others` after it are not:
     p[i] = p[i] * s[i] + t[i]      dp_1[i] = dp[i] / s[i]
                                      ds[i] -= p[i] * dp_1[i],  dt[i] -= dp_1[i]
 
-Each `solve_...` below does so for one structure of `A`; that for the system that is not transposed
-has the same name in `passes/derive/inversion/inverse_forward.py`.
+Each method of the system does so for one structure of `A`; that for the system that is not
+transposed has the same name in `passes/derive/inversion/inverse_forward.py`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Affine
 from tadc.passes.derive.differentiation.forward_sweep import ForwardSweep
 from tadc.passes.derive.differentiation.names import adjoint_names
 from tadc.passes.derive.differentiation.reverse_scalars import Negated
@@ -31,9 +30,9 @@ from tadc.passes.derive.inversion.inverse_program import (
     elements_of,
     index_names,
 )
+from tadc.passes.derive.inversion.inverse_systems import LumpSystem
 from tadc.passes.derive.inversion.lump_matrix import LumpMatrix
-from tadc.passes.derive.inversion.structures import Diagonal, DiagonalPlusNilpotent, Monomial
-from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.derive.inversion.structures import Diagonal, DiagonalPlusNilpotent
 from tadc.passes.rewriting.programs import location_of, reads_of
 
 
@@ -71,7 +70,7 @@ class _StateAdjoints:
         d_ins = [_total(self.made, sweep, v, self.made.names_of[v]) for v in lump.ins]
         for tensor in lump.ins:
             sweep.forget(tensor)
-        d_outs = _solve(_AdjointSystem(self.made, matrix, d_ins))
+        d_outs = _AdjointSystem(self.made, matrix, d_ins).solve()
         # d_others -= Bᵀ d_outs; of the same visits, -Aᵀ d_outs goes to `ins` and is dropped
         sweep.seeds.update((v, Negated(d)) for v, d in zip(lump.outs, d_outs, strict=True))
         for op in reversed(lump.definitions):
@@ -104,115 +103,65 @@ def _total(made: InverseBuilder, sweep: ReverseSweep, tensor: SSAValue, name: st
 
 
 @dataclass(frozen=True)
-class _AdjointSystem:
+class _AdjointSystem(LumpSystem):
     """`Aᵀ d_outs = d_ins` of one lump."""
 
-    made: InverseBuilder
-    matrix: LumpMatrix
     d_ins: Sequence[SSAValue]
 
-    @property
-    def definitions(self) -> list[tix.DefineOp]:
-        """The definitions of `outs`."""
-        return self.matrix.definitions
+    def divided(
+        self, structure: Diagonal | DiagonalPlusNilpotent, solution: SSAValue | None
+    ) -> SSAValue:
+        """`D⁻ᵀ (d_in - Oᵀ d_out)`, by elements of `out`."""
+        d_in = self.d_ins[0] if solution is None else self._without_rest(solution)
+        image = structure.permutation.image
+        return self.by_divisors(0, self._name(0), lambda e, element: e.read(d_in, image(element)))
 
+    def _without_rest(self, d_out: SSAValue) -> SSAValue:
+        """`d_in - Oᵀ d_out`."""
+        (op,), (tensor,) = self.definitions, self.matrix.lump.ins
+        made = self.made
+        sweep = ReverseSweep(made.labels, made.tensors)
+        sweep.seeds[op.result] = Negated(d_out)
+        sweep.seeds[tensor] = self.d_ins[0]
+        sweep.visit(op, self.matrix.off_diagonal)
+        for other in reversed(self.matrix.lump.definitions):
+            if other is not op:
+                sweep.visit(other)
+        return _total(made, sweep, tensor, f"{made.names_of[tensor]}_rest")
 
-def _solve(system: _AdjointSystem) -> list[SSAValue]:
-    """The adjoints of `outs`."""
-    match system.matrix.structure:
-        case Diagonal() as structure:
-            return [solve_diagonal(system, structure)]
-        case DiagonalPlusNilpotent() as structure:
-            return [solve_diagonal_plus_nilpotent(system, structure)]
-        case Monomial():
-            return solve_monomial(system)
-        case _:
-            return solve_matrix(system)
+    def solve_monomial(self) -> list[SSAValue]:
+        """`d_outs = (A d_ins) / a²`."""
+        sweep = ForwardSweep(self.made.labels, self.made.tensors)
+        sweep.seed(self.matrix.lump.ins, self.d_ins)
+        self.matrix.visit_inside(sweep)
+        return [
+            self.by_divisors(
+                k, self._name(k), lambda e, element, op=op: sweep.element(e, op, element)
+            )
+            for k, op in enumerate(self.definitions)
+        ]
 
+    def solve_matrix(self) -> list[SSAValue]:
+        """`Aᵀ d_outs = d_ins`, as a linear system between two programs."""
+        made, matrix = self.made, self.matrix
+        rhs = [self._in_columns(j) for j in range(len(matrix.lump.ins))]
+        solutions = made.solve(matrix, rhs, transposed=True)
+        solved = zip(self.definitions, matrix.out_axes, solutions, strict=True)
+        return [
+            made.define(self._name(k), op.result, elements_of(found, axes.split), index_names(op))
+            for k, (op, axes, found) in enumerate(solved)
+        ]
 
-def solve_diagonal(system: _AdjointSystem, structure: Diagonal) -> SSAValue:
-    """`d_out = D⁻ᵀ d_in`."""
-    return _divided(system, structure, system.d_ins[0])
-
-
-def solve_diagonal_plus_nilpotent(
-    system: _AdjointSystem, structure: DiagonalPlusNilpotent
-) -> SSAValue:
-    """`d_out = D⁻ᵀ (d_in - Oᵀ d_out)`, `depth` times, first for `d_out = 0`."""
-    d_out = _divided(system, structure, system.d_ins[0])
-    for _ in range(structure.depth - 1):
-        d_out = _divided(system, structure, _without_rest(system, d_out))
-    return d_out
-
-
-def _divided(
-    system: _AdjointSystem, structure: Diagonal | DiagonalPlusNilpotent, d_in: SSAValue
-) -> SSAValue:
-    """`D⁻ᵀ d_in`, by elements of `out`."""
-    (op,) = system.definitions
-
-    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        element = [Affine.of(v) for v in own]
-        numerator = e.read(d_in, structure.permutation.image(element))
-        return e.div(numerator, system.made.divisor(system.matrix, e, element))
-
-    return system.made.define(f"d{op.label.data}", op.result, body, index_names(op))
-
-
-def _without_rest(system: _AdjointSystem, d_out: SSAValue) -> SSAValue:
-    """`d_in - Oᵀ d_out`."""
-    (op,), (tensor,) = system.definitions, system.matrix.lump.ins
-    made = system.made
-    sweep = ReverseSweep(made.labels, made.tensors)
-    sweep.seeds[op.result] = Negated(d_out)
-    sweep.seeds[tensor] = system.d_ins[0]
-    sweep.visit(op, system.matrix.off_diagonal)
-    for other in reversed(system.matrix.lump.definitions):
-        if other is not op:
-            sweep.visit(other)
-    return _total(made, sweep, tensor, f"{made.names_of[tensor]}_rest")
-
-
-def solve_monomial(system: _AdjointSystem) -> list[SSAValue]:
-    """`d_outs = (A d_ins) / a²`, with `a` the only element of each row."""
-    made, matrix = system.made, system.matrix
-    sweep = ForwardSweep(made.labels, made.tensors)
-    sweep.seed(matrix.lump.ins, system.d_ins)
-    matrix.visit_inside(sweep)
-    return [_divided_by_square(system, k, sweep) for k in range(len(matrix.lump.outs))]
-
-
-def _divided_by_square(system: _AdjointSystem, k: int, sweep: ForwardSweep) -> SSAValue:
-    """The adjoint in the sweep divided by `a²`, by elements of `outs[k]`."""
-    op = system.definitions[k]
-
-    def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-        element = [Affine.of(v) for v in own]
-        numerator = sweep.element(e, op, element)
-        return e.div(numerator, system.made.divisor(system.matrix, e, element, k))
-
-    return system.made.define(f"d{op.label.data}", op.result, body, index_names(op))
-
-
-def solve_matrix(system: _AdjointSystem) -> list[SSAValue]:
-    """`Aᵀ d_outs = d_ins`, as a linear system between two programs."""
-    made, matrix = system.made, system.matrix
-    rhs = [_in_columns(system, j) for j in range(len(matrix.lump.ins))]
-    solutions = made.solve(matrix, rhs, transposed=True)
-    return [
-        made.define(
-            f"d{op.label.data}", op.result, elements_of(solution, axes.split), index_names(op)
+    def _in_columns(self, j: int) -> SSAValue:
+        """The adjoint of `ins[j]`, with the dimensions of the columns of the matrix."""
+        made, matrix, tensor = self.made, self.matrix, self.matrix.lump.ins[j]
+        return made.right_hand_side(
+            f"d{made.names_of[tensor]}_rhs",
+            like=tensor,
+            sizes=matrix.column_sizes(j),
+            element=elements_of(self.d_ins[j], matrix.in_axes[j].join),
         )
-        for op, axes, solution in zip(system.definitions, matrix.out_axes, solutions, strict=True)
-    ]
 
-
-def _in_columns(system: _AdjointSystem, j: int) -> SSAValue:
-    """The adjoint of `ins[j]`, with the dimensions of the columns of the matrix."""
-    made, matrix, tensor = system.made, system.matrix, system.matrix.lump.ins[j]
-    return made.right_hand_side(
-        f"d{made.names_of[tensor]}_rhs",
-        like=tensor,
-        sizes=matrix.column_sizes(j),
-        element=elements_of(system.d_ins[j], matrix.in_axes[j].join),
-    )
+    def _name(self, k: int) -> str:
+        """The name of the adjoint of `outs[k]`."""
+        return f"d{self.definitions[k].label.data}"
