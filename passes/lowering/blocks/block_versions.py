@@ -60,9 +60,12 @@ Limits = tuple[Affine, Affine]
 def in_versions(
     at: BlockT, op: tix.ReductionOp, sums: Sums, emit: Callable[[BlockT], Sums]
 ) -> Sums:
-    """The sums with all terms: with code of its own for blocks of which all rows have theirs, and,
-    where masks have no registers, for those of which all rows and columns have all terms; there,
-    others add zeros first."""
+    """The sums with all terms: unpredicated in interior blocks, predicated in others.
+
+    Interior are blocks whose rows, and without mask registers whose columns too, all have all
+    terms. Without mask registers, other blocks first add zeros (`_zeros_first`), unless terms call
+    functions.
+    """
 
     def zeros_first(inner: BlockT) -> Sums:
         return _zeros_first(inner, op, sums, emit)
@@ -96,8 +99,10 @@ def _inside(
     emit: Callable[[BlockT], Sums],
     otherwise: Callable[[BlockT], Sums],
 ) -> Sums:
-    """The sums with code of its own, by `emit`, for blocks in which all tests hold that move with
-    an index, that of rows or of columns; `otherwise` makes the code of blocks at the ends."""
+    """The sums by `emit` in interior blocks along `index`, of rows or columns; else by `otherwise`.
+
+    In an interior block, all tests that move with the index hold.
+    """
     limits = _limits_of_whole(at, op, index)
     if limits is not None:
         first, last = limits
@@ -115,8 +120,11 @@ def _chosen(
     otherwise: Callable[[BlockT], Sums],
     limits: Mapping[SSAValue, Limits] | None = None,
 ) -> Sums:
-    """The sums by code that knows that tests hold, and within which limits, where they do; else by
-    code without this knowledge."""
+    """The sums by `emit` in a branch where `tests` hold, else by `otherwise`.
+
+    The code of `emit` is not to test them again, and may use the `limits` of a block's first row
+    and column.
+    """
     whole, others = Block(), Block()
     inner = at.inside(whole)
     inner.enter(*tests)
@@ -131,8 +139,11 @@ def _chosen(
 def _zeros_first(
     at: BlockT, op: tix.ReductionOp, sums: Sums, emit: Callable[[BlockT], Sums]
 ) -> Sums:
-    """The sums with zeros for terms that masks would leave out, and with masks where one of these
-    sums is NaN; with masks alone where they have registers, or no term is 0 without them."""
+    """The sums with 0 added in masked-off lanes, and once more with selects if one of these is NaN.
+
+    A masked load gives 0 there, and so a product adds 0 unless its other factor is infinite or NaN.
+    With mask registers, or where no term is such a product, `emit` runs once, with masks.
+    """
     vanish = (
         at.at(row, vector).vanishes(term, op)
         for _, term, row, vector in at.totals(op)
@@ -154,8 +165,10 @@ def _zeros_first(
 
 
 def _limits_of_whole(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> Limits | None:
-    """The rows, or columns, at which blocks begin in which all tests hold that move with an index;
-    None where no test does, or it is not known."""
+    """The first and the last index at which an interior block begins: all tests along `index` hold.
+
+    None where there is no such test, or no such range is known.
+    """
     if index in op.indices or not isinstance(op, tix.SumOp):
         return None
     # tests are those of each row, and of the first lane
@@ -177,8 +190,11 @@ def _limits_of_whole(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> L
 
 
 def _strongest_tests(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> list[Constraint]:
-    """The tests from which all others follow that move with rows by more than one element each, as
-    `2*j + v - 3 >= 0` for all v does from `2*j - 3 >= 0`; none where some do not."""
+    """The strongest tests along rows that move by more than one element a row: all others follow.
+
+    From `2*j - 3 >= 0` follows `2*j + v - 3 >= 0` for all v in range(3). Empty where a test has
+    another form.
+    """
     if index is at.tile.column_index or index in op.indices or not isinstance(op, tix.SumOp):
         return []
     rests: dict[int, Affine] = {}
@@ -206,7 +222,7 @@ def _tests_along(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> Itera
 
 
 def _largest(forms: Iterable[Affine]) -> Affine | None:
-    """The largest of forms that differ by numbers; None if others are among them."""
+    """The largest of affine forms that differ by constants; None where two differ by more."""
     first, *others = forms
     for form in others:
         if (form - first).terms:
@@ -216,7 +232,7 @@ def _largest(forms: Iterable[Affine]) -> Affine | None:
 
 
 def _tests_of_rows(at: LaneChoices, op: tix.ReductionOp) -> list[Constraint]:
-    """The tests of rows that all terms of a sum have, in terms of the first row."""
+    """The tests of terms that are invariant in a sum's loops, in terms of the block's first row."""
     found: dict[Constraint, None] = {}
     for _, term, row, vector in at.totals(op):
         if has_quotients_of_terms(at, op, term.owner):

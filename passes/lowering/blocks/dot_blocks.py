@@ -64,19 +64,19 @@ def emit_rows(nest: Nest, tile: Tile, at: BodyLowering, rows: Span | None) -> No
 
 
 class TermBlock(BlockLowering):
-    """Emits one block, of one column."""
+    """Emits a block of one column, whose vectors run along the terms of a sum."""
 
     def totals(
         self, op: tix.ReductionOp
     ) -> list[tuple[SSAValue, SSAValue, int | None, int | None]]:
-        """The partial sums of each row: terms differ in all vectors."""
+        """The partial sums of each row, one for each vector of terms."""
         total, term = op.results[0], tix.all_yielded(op.body)[0]
         rows = self.tile.rows_in(self.uses.of(total))
         vectors = range(self.tile.columns // self.lanes)
         return [(total, term, row, number) for row in rows for number in vectors]
 
     def provide(self, op: tix.ReductionOp, sums: Sums) -> None:
-        """From now on the sum of a row is that of all lanes of its vectors."""
+        """Record the sum of each row: all lanes of its vectors of partial sums, added up."""
         totals: dict[int | None, SSAValue] = {}
         for (_, _, row, _), value in zip(self.totals(op), sums, strict=True):
             before = totals.get(row)
@@ -115,7 +115,7 @@ class TermBlock(BlockLowering):
         return carrying_loop(self, end, high, lanes, index.name_hint, sums, rest)
 
     def _written_out(self, op: tix.ReductionOp, first: int, count: int, sums: Sums) -> Sums:
-        """The sums with so many terms along the innermost index, without a loop."""
+        """Unroll the innermost loop of a sum: `count` terms from `first` on."""
         column = op.indices[-1]
         for k in range(0, count, self.lanes):
             inner = self.apart()
@@ -129,14 +129,14 @@ class TermBlock(BlockLowering):
         return sums
 
     def _add_rest(self, op: tix.ReductionOp, left: SSAValue, sums: Sums) -> Sums:
-        """The sums with a vector more, of which so many lanes are terms."""
+        """Add the remainder of a loop over terms: a vector with at most `left` lanes on."""
         inner = self.apart()
         count = self.index.min(left, self.index.constant(self.lanes))
         inner.mask = first_lanes(self, count, self.lanes)
         return inner._add_first(op, sums)
 
     def _add_first(self, op: tix.ReductionOp, sums: Sums) -> Sums:
-        """The sums with a term more in each lane of the first vector that there is."""
+        """Add one vector of terms to the first partial sum of each row."""
         vectors, found = self.tile.columns // self.lanes, list(sums)
         inner = shallow_copy(self)  # what it computes is known here, too
         inner.tile = replace(self.tile, columns=self.lanes)
@@ -144,14 +144,14 @@ class TermBlock(BlockLowering):
         return found
 
     def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
-        """A vector of partial sums with its next terms, but for lanes behind the last term."""
+        """Add a vector of terms to a vector of partial sums, in the lanes that the mask has."""
         after = super().plus(sum_, term, op)
         if self.is_left_out(term, op) or self._vanishes(op, term):
             return after
         return under_mask(self, after, sum_)
 
     def _vanishes(self, sum_: tix.ReductionOp, value: SSAValue) -> bool:
-        """True if a term adds 0 where nothing is read: a product of elements that vectors hold."""
+        """True if masked-off lanes are 0: of a read along the lanes, or a product of such reads."""
         match value.owner:
             case _ if not isinstance(sum_, tix.SumOp):
                 return False

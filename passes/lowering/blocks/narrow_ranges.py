@@ -27,16 +27,16 @@ from tadc.passes.lowering.blocks.predicated_terms import has_quotients_of_terms,
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 
 Range = tuple[SSAValue, SSAValue]
-"""The first value of an index, and the one behind the last."""
+"""The bounds of an index: its first value, and the one behind the last."""
 
 
 def narrow_range(
     at: LaneChoices, op: tix.ReductionOp, own: Sequence[SSAValue], range: Range
 ) -> tuple[list[Constraint], Range]:
-    """The tests that hold within the narrower range of the first of `own`, and that range.
+    """Tighten the loop bounds of the first of `own`; give the tests that hold within them, too.
 
-    `own` are the indices of a sum that have no values yet; the range is one of all terms, and stays
-    so where masks have registers, as there are many of these then.
+    `own` are the indices of a sum that have no values yet. The bounds stay as they are with mask
+    registers: a processor that has them also has vector registers enough for tests in the loop.
     """
     low, high = range
     found = {} if at.tile.has_masks else _tests_of_all(at, op, own)
@@ -54,8 +54,10 @@ def narrow_range(
 def _tests_of_all(
     at: LaneChoices, op: tix.ReductionOp, own: Sequence[SSAValue]
 ) -> dict[Constraint, Constraint]:
-    """The tests of all terms that move with the first of `own` and with no other one of them, by
-    their form in terms of the first row, as the first total has them."""
+    """The tests that all sums of a block share and that vary with the first of `own` alone.
+
+    Keys are in terms of the block's first row, values as the first total has them.
+    """
     index, totals = own[0], at.totals(op)
     if any(has_quotients_of_terms(at, op, term.owner) for _, term, _, _ in totals):
         return {}  # no term is at hand

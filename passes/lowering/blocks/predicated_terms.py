@@ -39,12 +39,14 @@ from tadc.passes.rewriting.guards import is_guard
 from tadc.passes.scheduling.tiles.row_terms import terms_to_next_row
 
 MOST_MASKS = 8
-"""Tests that are masks at most: processors have as many registers for these. Where more rows are
-tested, a block at a border leaves much out behind branches, as of a window of 7 x 7 in an image of
-28 x 28, whose gradient took 2.3 times as long with masks."""
+"""The largest number of tests that become masks, as processors have 8 mask registers.
+
+With more tests, branches let a block at a border skip many terms: masks made the gradient of a 7 x
+7 window in an image of 28 x 28 take 2.3 times as long.
+"""
 
 Places = Mapping[Variable, Affine]
-"""The places of indices of a sum in a term that is written out."""
+"""The affine form that stands for each index of a sum in an unrolled term."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,11 @@ class _Total:
     row: int | None
     vector: int | None
     tests: dict[Constraint, Constraint]
-    """The tests that are the same for all lanes, by their form in terms of the first row."""
+    """The tests that are uniform across lanes, by their form in terms of the first row."""
 
 
 class _Terms:
-    """The lowerings of terms that are written out in a block."""
+    """The lowerings of the unrolled terms of a block."""
 
     def __init__(self, at: LaneChoices, op: tix.ReductionOp, places: Sequence[Places]):
         self.at = at
@@ -71,11 +73,11 @@ class _Terms:
         self._made: dict[int, LaneChoices] = {}
 
     def inside(self, block: Block) -> _Terms:
-        """The lowerings of these terms for a block of code inside this one, as that of a branch."""
+        """The lowerings of the same terms for a nested block of code, as that of a branch."""
         return _Terms(self.at.inside(block), self.op, self.places)
 
     def of(self, term: int) -> LaneChoices:
-        """The lowering of a term; that of the block, where it is the only one at hand."""
+        """The lowering of a term; that of the block where no index of the sum is replaced."""
         if not self.places[term]:
             return self.at
         if term not in self._made:
@@ -88,7 +90,11 @@ class _Terms:
         return self.of(total.term).at(total.row, total.vector)
 
     def are_masked(self, totals: Sequence[_Total]) -> bool:
-        """True if masks stand for the tests of terms side by side, which have no others."""
+        """True if masks rather than branches predicate the terms of these totals.
+
+        They do where there are mask registers, several unrolled terms, and few tests, none of them
+        varying by lane.
+        """
         at, choice = self.at_total(totals[0]), totals[0].value.owner
         if (
             not at.tile.has_masks
@@ -112,12 +118,12 @@ class _Terms:
 
 
 def places_along(index: Variable, first: int, length: int) -> list[Places]:
-    """The places of the terms along an index."""
+    """The value of an index in each of `length` unrolled terms."""
     return [{index: Affine(constant=k)} for k in range(first, first + length)]
 
 
 def add_terms(at: LaneChoices, op: tix.ReductionOp, places: Sequence[Places], sums: Sums) -> Sums:
-    """The sums of a block with a term for each of these places."""
+    """Add one unrolled term for each of `places` to the sums of a block."""
     terms = _Terms(at, op, places)
     totals = [
         _Total(n, value, term, row, vector, tests_of(terms.of(term), row, vector, op, value))
@@ -133,8 +139,10 @@ def add_terms(at: LaneChoices, op: tix.ReductionOp, places: Sequence[Places], su
 
 
 def _order_of_reads(at: LaneChoices, op: tix.ReductionOp) -> Callable[[_Total], tuple[int, int]]:
-    """The order in which vectors that rows share are read one after the other: few are needed at a
-    time."""
+    """The sort key that lets rows use a vector which they share one after the other.
+
+    So few vectors are live at a time.
+    """
     step, row = terms_to_next_row(op, at.tile, at.uses), at.tile.row_index
     rows = [0 if row is None else at.tile.offsets(n)[row] for n in range(at.tile.height)]
     return lambda total: (total.vector or 0, total.term + step * rows[total.row or 0])
@@ -143,7 +151,7 @@ def _order_of_reads(at: LaneChoices, op: tix.ReductionOp) -> Callable[[_Total], 
 def tests_of(
     at: LaneChoices, row: int | None, vector: int | None, op: tix.ReductionOp, term: SSAValue
 ) -> dict[Constraint, Constraint]:
-    """The tests of a term at a point that are the same for all lanes."""
+    """The tests of a guarded term that are uniform across lanes, by form for the first row."""
     choice = term.owner
     if not isinstance(op, tix.SumOp) or not is_guard(choice):
         return {}
@@ -152,14 +160,14 @@ def tests_of(
 
 
 def has_quotients_of_terms(at: LaneChoices, op: tix.ReductionOp, choice: Operation | Block) -> bool:
-    """True if a choice asks for quotients of the indices of a sum."""
+    """True if a condition mentions a floor division of an index of the sum."""
     tests = choice.condition if isinstance(choice, tix.IfOp) else ()
     asked = {v for disjunct in tests for c in disjunct for v in c.form.indices}
     return any(v not in op.indices and at.uses.of(v) & {*op.indices} for v in asked)
 
 
 def _provide_shared(terms: _Terms, totals: Sequence[_Total]) -> None:
-    """Have ahead of all tests what is there without them, and what several rows share."""
+    """Hoist masks, and reads that are invariant along rows, ahead of the branches on tests."""
     for t in totals:
         terms.at_total(t).provide_mask(t.value.owner)
     rows = {v for v, _ in terms.at.tile.axes}
@@ -171,8 +179,10 @@ def _provide_shared(terms: _Terms, totals: Sequence[_Total]) -> None:
 
 
 def _in_order(totals: Sequence[_Total]) -> list[Sequence[_Total]]:
-    """Groups that advance together, so that each sum has its terms in order: those with the same
-    tests where there is such an order, else those of one term."""
+    """Groups of totals to advance together, such that each sum gets its terms in order.
+
+    A group has the same tests where such an order exists, else the same term.
+    """
     if not any(t.tests for t in totals):
         return [totals]
     by_tests: dict[tuple[Constraint, ...], list[_Total]] = {}
@@ -193,8 +203,7 @@ def _in_order(totals: Sequence[_Total]) -> list[Sequence[_Total]]:
 def _advanced(
     terms: _Terms, totals: Sequence[_Total], sums: Mapping[int, SSAValue]
 ) -> dict[int, SSAValue]:
-    """The sums with the next terms of these totals, under the tests that are left: those that all
-    of them share first."""
+    """The sums with the terms of `totals` added; a test that all of them share is made first."""
     left = (key for key in totals[0].tests if key not in terms.at.assumed)
     shared = next((key for key in left if all(key in t.tests for t in totals)), None)
     if shared is not None:
@@ -217,7 +226,7 @@ def _advanced(
 def _tested(
     terms: _Terms, key: Constraint, group: Sequence[_Total], sums: Mapping[int, SSAValue]
 ) -> dict[int, SSAValue]:
-    """The sums of a group with the next terms where their test holds."""
+    """The sums with the terms of a group added, in a branch where its test holds."""
     first = group[0]
     here, test = terms.at_total(first), first.tests[key]
     here.provide_quotients([test.form])

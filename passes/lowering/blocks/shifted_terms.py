@@ -25,19 +25,21 @@ from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 BlockT = TypeVar("BlockT", bound=LaneChoices)
 
 SHIFTED_TERMS = 4
-"""Terms at a time that share what they read: as many as registers hold vectors besides sums."""
+"""The number of terms unrolled together: the vectors that fit into registers besides sums."""
 
 
 def shifts(at: LaneChoices, op: tix.ReductionOp, index: SSAValue) -> bool:
-    """True if terms along an index share what they read."""
+    """True if a read moves by one element along `index` and along columns, as `x[i + k]`."""
     column = at.tile.column_index
     reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp) and o.forms)
     return any(abs(r.forms[-1][column]) == abs(r.forms[-1][index]) == 1 for r in reads)
 
 
 def all_are_shifted(at: LaneChoices, op: tix.ReductionOp, index: SSAValue, slopes: bool) -> bool:
-    """True if all terms are certainly among those that share what they read; `slopes` says if
-    columns have different terms."""
+    """True if the trip count is a known multiple of the terms unrolled: no remainder is left.
+
+    `slopes` says if columns have different terms.
+    """
     found = None if index in at.ranges or slopes else constant_range(op, index)
     return found is not None and found[1] % (SHIFTED_TERMS * at.lanes) == 0
 
@@ -50,8 +52,10 @@ def add_shifted(
     sums: Sums,
     add: Callable[[BlockT, Sums], Sums],
 ) -> tuple[SSAValue, Sums]:
-    """Add terms along the innermost index, and give the first one that is left, and the sums;
-    `add` adds one of them."""
+    """Add terms in groups a vector apart; give the first term that is left, and the sums.
+
+    `add` adds one term.
+    """
     index = op.indices[-1]
     size = SHIFTED_TERMS * block.lanes
     width, lanes = block.index.constant(size), block.index.constant(block.lanes)

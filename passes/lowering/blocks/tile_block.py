@@ -64,7 +64,7 @@ from tadc.passes.scheduling.tiles.tileable_sums import tileable_sums
 from tadc.passes.scheduling.tiles.transposed_reads import square_reads
 
 TERMS_AHEAD = 8
-"""Terms between asking for an element and reading it: more would not fit a place of the cache."""
+"""The prefetch distance in terms: more lines would not fit into one set of the cache."""
 
 
 class BlockLowering(LaneChoices):
@@ -88,11 +88,11 @@ class BlockLowering(LaneChoices):
         return op in self.squares or super().is_loaded(op)
 
     def starts(self, op: tix.ReductionOp) -> Sums:
-        """Sums without terms."""
+        """The initial sums: the identity of the reduction, in all lanes."""
         return [self.splat(self.constant(op.IDENTITY))] * len(self.totals(op))
 
     def provide(self, op: tix.ReductionOp, sums: Sums) -> None:
-        """From now on the sums have these values."""
+        """Record the values of the sums of a reduction."""
         for (total, _, row, vector_), value in zip(self.totals(op), sums, strict=True):
             self.known[total, row, vector_] = value
 
@@ -120,7 +120,7 @@ class BlockLowering(LaneChoices):
         self.provide(op, totals.end(self, segments.emit(self, sums, fill)))
 
     def hoist(self, op: tix.ReductionOp) -> None:
-        """Compute what is the same for all terms of a sum."""
+        """Hoist loop-invariant values out of the loops of a sum."""
         for value in hoisted_values(op, self.tile, self.uses).per_block:
             for row, vector_ in self.points(value):
                 self.at(row, vector_).value(value)
@@ -186,19 +186,19 @@ class BlockLowering(LaneChoices):
         return inside(self, low, high, sums)
 
     def prefetch(self, read: tix.ReadOp, index: SSAValue) -> None:
-        """Ask for what the first row reads some terms later."""
+        """Prefetch the element that the first row reads `TERMS_AHEAD` terms later."""
         if all(isinstance(v, BlockArgument) for form in read.forms for v in form.indices):
             later = self.index.placed({index: Affine.of(index) + TERMS_AHEAD})
             place = later.linear(read.forms, self.strides[read.tensor, read.shape])
             self.insert(PrefetchOp(self.buffers[read.tensor], place))
 
     def _slopes(self, op: tix.ReductionOp) -> bool:
-        """True if the columns of the block have different terms."""
+        """True if the bounds of a sum depend on the column, as those of a triangular sum do."""
         column = self.tile.column_index
         return column not in op.indices and any(c.form[column] for c in op.constraints)
 
     def _shares_along(self, op: tix.ReductionOp, index: SSAValue) -> bool:
-        """True if terms that share what they read are written out: the code gets long."""
+        """True if terms that share reads are unrolled: in blocks of one row with long code."""
         return not self.is_small and self.tile.height == 1 and shifts(self, op, index)
 
     def _add_term(self, op: tix.ReductionOp, sums: Sums) -> Sums:
@@ -210,17 +210,17 @@ class BlockLowering(LaneChoices):
     # --- memory ---
 
     def loaded_sums(self, source: SSAValue, first: SSAValue, op: tix.ReductionOp) -> Sums:
-        """The sums that lie in memory from a position on."""
+        """Load the sums of a reduction from memory, contiguous from a position on."""
         places = self.positions(first, len(self.totals(op)))
         return [load_vector(self, source, place) for place in places]
 
     def store_sums(self, sums: Sums, target: SSAValue, first: SSAValue) -> None:
-        """Let the sums lie in memory from a position on."""
+        """Store the sums into memory, contiguous from a position on."""
         for place, value in zip(self.positions(first, len(sums)), sums, strict=True):
             store_vector(self, value, target, place)
 
     def positions(self, first: SSAValue, count: int) -> list[SSAValue]:
-        """The positions of vectors that lie one behind the other."""
+        """The positions of `count` contiguous vectors."""
         return [
             self.index.add(first, self.index.constant(n * self.lanes)) if n else first
             for n in range(count)
@@ -241,18 +241,17 @@ class BlockLowering(LaneChoices):
 
 
 def _forget_numbers(at: BlockLowering, term: BlockLowering) -> None:
-    """Let other terms of a block read again the numbers that this one has read.
+    """Keep the vectors that a term has loaded for later terms, but let these reload its scalars.
 
-    Rows read the same ones for several terms. There are many in a window, and where registers are
-    few they take the place of the sums: what is read again takes an instruction, what waits on the
-    stack takes two.
+    A window has many scalars that rows share between terms. Where registers are few they would
+    spill the sums: a reload is one instruction, a spill and its reload are two.
     """
     at.loaded.update({k: v for k, v in term.loaded.items() if isinstance(v.type, VectorType)})
     at.insert(FenceOp())
 
 
 def written_out(op: tix.ReductionOp, own: Sequence[SSAValue]) -> tuple[int, int] | None:
-    """The first value and the length of the first of `own`, if the terms of all are written out."""
+    """The first value and the trip count of the first of `own`, if all loops are unrolled."""
     terms = 1
     for index in own:
         found = constant_range(op, index)
@@ -263,7 +262,7 @@ def written_out(op: tix.ReductionOp, own: Sequence[SSAValue]) -> tuple[int, int]
 
 
 class BlockTotals:
-    """Accumulators of the sums of a block, which are emptied into them after each segment."""
+    """Totals in memory, to which a block adds its sums after each segment."""
 
     def __init__(self, at: BlockLowering, segments: Segments, count: int):
         self._several = segments.are_several(at)
@@ -273,7 +272,7 @@ class BlockTotals:
         when(at, self._several, lambda inner: totals.clear(inner, totals.total, totals.errors))
 
     def take(self, at: BlockLowering, sums: Sums) -> Sums:
-        """Zeros, with the sums in the totals, if there are several segments; else the sums."""
+        """Add the sums to the totals and give zeros; for a single segment, give the sums."""
 
         def empty(inner: BlockLowering) -> Sums:
             inner.store_sums(sums, self._last, inner.index.constant(0))
@@ -296,7 +295,7 @@ class BlockTotals:
 def _if_several(
     at: BlockLowering, test: SSAValue | None, then: Callable[[BlockLowering], Sums], sums: Sums
 ) -> Sums:
-    """Emit a branch that gives other sums where a test holds; without a test, always those."""
+    """The sums by `then` where the test holds, else `sums`; without a test, by `then` alone."""
     if test is None:
         return then(at)
     taken, left = Block(), Block()

@@ -40,12 +40,12 @@ class Span:
 
     first: SSAValue
     blocks: SSAValue | None
-    """The number of blocks; None: one."""
+    """The number of blocks; None for a single one."""
     end: SSAValue
     size: SSAValue
     width: int
     exact: bool
-    """True if no block would reach beyond the end."""
+    """True if no block has to start earlier in order to stay in bounds."""
 
     def start(self, at: BodyLowering, block: SSAValue) -> SSAValue:
         """The first index of a block, which ends with the last index at the latest."""
@@ -60,24 +60,24 @@ class Place:
     """The blocks that one iteration computes."""
 
     columns: Span | None
-    """None: vectors run along terms."""
+    """The blocks of columns; None where vectors run along the terms of a sum."""
     rows: Span | None
     along: dict[SSAValue, Span]
-    """The values of other indices for which it computes these, the innermost loop first."""
+    """The values of each further index that the iteration loops over, innermost loop first."""
 
 
 @dataclass(frozen=True)
 class Grid:
-    """The iterations for a tile: numbers that the block around the parallel loop computes."""
+    """The iteration space of the parallel loop over tiles, computed ahead of that loop."""
 
     tile: Tile
     shape: dict[SSAValue, Affine]
     """The size of the result along each of its indices."""
     others: list[tuple[SSAValue, SSAValue]]
-    """The indices that are neither rows nor columns, with the iterations along each."""
+    """The indices of neither rows nor columns, each with its number of iterations."""
     strips: SSAValue
     blocks: SSAValue
-    """Blocks of rows, of which each group has its share."""
+    """The number of blocks of rows, which are spread evenly over the groups."""
     groups: SSAValue
 
     @classmethod
@@ -97,7 +97,7 @@ class Grid:
         return reduce(at.index.mul, [*extents, self.strips, self.groups])
 
     def locate(self, at: BodyLowering, iteration: SSAValue) -> Place:
-        """The blocks of an iteration; `at` learns its other indices."""
+        """The blocks of an iteration; sets the values of its remaining indices in `at`."""
         others = self.others[::-1]
         extents = [self.groups, self.strips, *(extent for _, extent in others)]
         group, strip, *places = digits(at, iteration, extents)
@@ -111,14 +111,14 @@ class Grid:
         return Place(columns, self._rows(at, group), {v: along[v] for v in counts})
 
     def _along(self, at: BodyLowering, part: SSAValue, index: SSAValue, count: int) -> Span:
-        """The values of the other index that an iteration has."""
+        """The values of a further index that one iteration computes."""
         size = at.index.form(self.shape[index])
         first = at.index.mul(part, at.index.constant(count))
         end = at.index.min(at.index.add(first, at.index.constant(count)), size)
         return Span(first, at.index.sub(end, first), end, size, 1, True)
 
     def _columns(self, at: BodyLowering, strip: SSAValue) -> Span:
-        """One block of columns; in the last strip, which may be almost two wide, two."""
+        """The columns of a strip: one block, or two in the last strip, which has the remainder."""
         index, width = at.index, self.tile.columns
         size = index.form(self.shape[self.tile.column_index])
         first = index.mul(strip, index.constant(width))
@@ -132,7 +132,7 @@ class Grid:
         return Span(first, blocks, end, size, width, False)
 
     def parts(self, at: BodyLowering, columns: Span) -> list[tuple[Tile, Span]]:
-        """The whole blocks of these columns of an iteration, and the narrower ones."""
+        """The columns of a strip in whole blocks and in narrow ones, each with their tile."""
         tile, index = self.tile, at.index
         extent = constant_extent(self.shape[tile.column_index])
         known = extent is not None and tile.narrow_blocks(extent % tile.columns) > 0
@@ -150,7 +150,11 @@ class Grid:
         return [(tile, whole), (tile.narrow, rest)]
 
     def _rows(self, at: BodyLowering, group: SSAValue) -> Span | None:
-        """Blocks are spread evenly; if the last one may overlap, its group has two or more."""
+        """The blocks of rows in a group; None where the tile has no rows.
+
+        Groups have about equally many blocks. If the last block may overlap the one before it, its
+        group has two or more.
+        """
         if self.tile.row_index is None:
             return None
         index, width, size = at.index, self.tile.rows, self.shape[self.tile.row_index]
@@ -167,7 +171,7 @@ class Grid:
         return Span(first, number, end, rows, width, exact)
 
     def has_room(self, at: BodyLowering) -> SSAValue | None:
-        """True if there is room for one block; None: there is, whatever sizes are."""
+        """A test that the sizes have room for one block; None where they always do."""
         if self.tile.always:
             return None
         axes = (self.tile.row_index, self.tile.rows), (self.tile.column_index, self.tile.columns)
@@ -205,8 +209,8 @@ def _groups(
 ) -> tuple[SSAValue, SSAValue]:
     """The number of blocks of rows, and the number of groups of them.
 
-    Groups of one block are one less than blocks where the last block may begin earlier: it then
-    overlaps a block of its own group.
+    Where groups have one block and the last block may begin earlier, the last group has two: a
+    block then overlaps another one of the same iteration.
     """
     if tile.row_index is None:
         return at.index.constant(1), at.index.constant(1)

@@ -64,7 +64,7 @@ def tiled(outer: BodyLowering, nest: Nest, store: Store) -> ParallelOp:
         total = number if test is None else select(outer, test, number, total)
 
     def fill(at: BodyLowering, unit: SSAValue, n: int) -> None:
-        """The first tile from the n-th on that has room."""
+        """Emit an iteration of the first tile from the n-th on that has room."""
         if n == len(versions):
             return versions[0].emit_elements(at, unit)
         test = tests[n]
@@ -94,7 +94,7 @@ class TiledLoops:
         self.iterations = self.grid.iterations(outer)
 
     def emit_tiles(self, at: BodyLowering, iteration: SSAValue) -> None:
-        """One iteration: its strip, or the blocks of columns of a wide last one."""
+        """Emit one iteration of the parallel loop for this tile."""
         place = self.grid.locate(at, iteration)
         if place.columns is None:
             return emit_rows(self.nest, self.tile, at, place.rows)
@@ -102,7 +102,7 @@ class TiledLoops:
             self._emit_strips(at, tile, part, place)
 
     def _emit_strips(self, at: BodyLowering, tile: Tile, columns: Span, place: Place) -> None:
-        """The blocks of columns of one width."""
+        """Emit a strip for each block of columns of this tile."""
         kind = ChunkedStrip if tile.chunks else Strip
 
         def strip(inner: BodyLowering, block: SSAValue) -> None:
@@ -115,7 +115,7 @@ class TiledLoops:
             loop(at, at.index.constant(0), columns.blocks, "strip", strip)
 
     def emit_elements(self, at: BodyLowering, iteration: SSAValue) -> None:
-        """The elements of one iteration one by one, where an axis has no room for a block."""
+        """Emit the elements of an iteration one by one, where no block has room."""
         place = self.grid.locate(at, iteration)
         zero = at.index.constant(0)
         spans = (
@@ -135,7 +135,7 @@ class TiledLoops:
         own: Sequence[SSAValue],
         axes: Sequence[tuple[SSAValue, SSAValue, SSAValue]],
     ) -> None:
-        """The elements of a definition along axes, each with its first value and its end."""
+        """Emit loops over `axes`, each an index with its bounds, around a store."""
         if not axes:
             values = [at.index.values[v] for v in own]
             at.index.values.update(zip(op.indices, values, strict=True))

@@ -45,14 +45,14 @@ class Chunk:
     length: int
 
     def inside(self, op: tix.ReductionOp) -> list[SSAValue]:
-        """The index with those inside it."""
+        """The index that is cut into chunks, and the indices of the loops inside it."""
         return op.indices[op.indices.index(self.index) :]
 
 
 def fill_panel(
     at: LanesLowering, op: tix.ReductionOp, hoisted: Hoisted, chunk: Chunk | None
 ) -> Panel:
-    """A value of a sum for all its terms, or those of a chunk, side by side along columns."""
+    """Pack a value of a sum into a panel, contiguous along columns, for all terms or a chunk."""
     indices = [v for v in hoisted.indices if chunk is None or v in chunk.inside(op)]
     ranges = [(v, *_range(op, v, chunk)) for v in indices]
     found = run_of(hoisted, op, at.tile.column_index, at.uses, at.strided)
@@ -75,10 +75,10 @@ class _Filling:
     value: SSAValue
     chunk: Chunk | None
     run: Sequence[SSAValue]
-    """The last indices of the panel, if their terms lie side by side."""
+    """The innermost indices of the panel, if the terms along them are contiguous in memory."""
 
     def emit(self, at: BodyLowering, panel: Panel, outside: Sequence[SSAValue]) -> None:
-        """The loops over the indices outside of a run, with the run, or a term, inside."""
+        """Emit the loops over the indices outside of the run, with the run or a term inside."""
         assert isinstance(at, LanesLowering)
         if not outside:
             return self._run(at, panel) if self.run else self._term(at, panel)
@@ -92,7 +92,7 @@ class _Filling:
         loop(at, low, high, index.name_hint, one)
 
     def has_whole_squares(self, lanes: int) -> bool:
-        """True if squares certainly leave no term."""
+        """True if the terms of a run are known to be a multiple of the lanes."""
         if not self.run:
             return True
         lengths = [constant_range(self.op, v) for v in self.run]
@@ -107,7 +107,7 @@ class _Filling:
             store_vector(at, lanes, panel.buffer, place)
 
     def _run(self, at: LanesLowering, panel: Panel) -> None:
-        """The terms of a run, for one vector of columns after the other."""
+        """Copy the terms of a run, one vector of columns at a time."""
         ends = [_bounds(at, self.op, v, self.chunk) for v in self.run]
         lengths = [at.index.sub(high, low) for low, high in ends]
         terms = reduce(at.index.mul, lengths)
@@ -124,7 +124,7 @@ class _Filling:
         repeat(at, at.tile.columns // at.lanes, "vector", columns)
 
     def _squares(self, at: LanesLowering, panel: Panel, place: SSAValue, terms: SSAValue) -> None:
-        """So many terms of a vector of columns, of which the first one comes to a place."""
+        """Copy terms of one vector of columns in transposed squares, the first term to `place`."""
         read = self.value.owner
         assert isinstance(read, tix.ReadOp)
         firsts = places_across(at, read)

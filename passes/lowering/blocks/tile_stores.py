@@ -32,7 +32,10 @@ from tadc.passes.scheduling.tiles.tile import Tile
 def store_beside(
     at: LanesLowering, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue
 ) -> None:
-    """Store the elements of a block, in which indices `own` have values, vector by vector."""
+    """Store a block whose columns are contiguous in the result, vector by vector.
+
+    `own` are the indices that have values in the block.
+    """
     forms = [Affine.of(v) for v in own]
     target, strides = at.buffers[op.result], at.strides[op.result, op.shape]
     for row, vector in product(at.tile.rows_in(own), range(at.tile.columns // at.lanes)):
@@ -43,7 +46,7 @@ def store_beside(
 def store_apart(
     at: LanesLowering, op: tix.DefineOp, own: Sequence[SSAValue], value: SSAValue
 ) -> None:
-    """Store elements whose columns lie apart, from column to column."""
+    """Store a block whose columns are strided in the result, column by column out of a buffer."""
     rows, columns = at.tile.rows_in(own), at.tile.columns
     block = buffer(at, len(rows) * columns, "block")
     for (n, row), vector in product(enumerate(rows), range(columns // at.lanes)):
@@ -61,14 +64,14 @@ def store_apart(
 
 @dataclass(frozen=True)
 class _ColumnsApart:
-    """Stores columns of a block that wait in a buffer, row by row, to places that lie apart."""
+    """Stores the columns of a block, which a buffer holds row by row, to strided places."""
 
     op: tix.DefineOp
     own: Sequence[SSAValue]
     """The indices that have values in the block."""
     rows: Sequence[int | None]
     block: SSAValue
-    """The buffer."""
+    """The buffer that holds the block, row by row."""
 
     def store_elements(self, at: BodyLowering, column: SSAValue) -> None:
         """Store the elements of a column one by one."""
@@ -80,7 +83,7 @@ class _ColumnsApart:
             store(at, number, target, self._place(at, row, Affine.of(column)))
 
     def store_squares(self, at: BodyLowering, column: SSAValue, width: int) -> None:
-        """Store so many columns from this one on, in squares that are transposed in registers."""
+        """Store `width` columns from this one on, in squares that are transposed in registers."""
         assert isinstance(at, LanesLowering)
         at.index.values[column] = column
         target, kind = at.buffers[self.op.result], vector_of(at.element, width)
@@ -96,11 +99,11 @@ class _ColumnsApart:
                 at.insert(operations.store_lanes(lanes, target, place))
 
     def _waiting(self, at: LanesLowering, n: int, column: SSAValue) -> SSAValue:
-        """The place in the buffer of a column of the n-th row."""
+        """The position in the buffer of an element of the n-th row."""
         return at.index.form(Affine.of(column) + n * at.tile.columns)
 
     def _place(self, at: LanesLowering, row: int | None, column: Affine) -> SSAValue:
-        """The place in the result of a column of a row."""
+        """The position in the result of an element of a row."""
         index = at.tile.column_index
         at.index.places[index] = Affine.of(index) + column
         strides = at.strides[self.op.result, self.op.shape]
@@ -108,13 +111,13 @@ class _ColumnsApart:
 
 
 def rows_side_by_side(tile: Tile, own: Sequence[SSAValue]) -> int:
-    """The rows of a square of a block; 1 where its rows do not lie side by side in the result."""
+    """The number of rows in a transposed square; 1 where rows are not contiguous in the result."""
     if tile.row_index is not own[-1] or tile.step != 1 or tile.height != tile.rows:
         return 1
     return 1 << min(tile.rows, tile.lanes).bit_length() - 1
 
 
 def _firsts(rows: int, width: int) -> Iterator[int]:
-    """The first rows of squares that have all rows of a block."""
+    """The first rows of squares that cover a block; the last square may overlap another."""
     yield from range(0, rows - width, width)
     yield rows - width

@@ -101,7 +101,7 @@ class Strip:
             self.panels[hoisted.value] = fill_panel(self.block(at, None), op, hoisted, chunk)
 
     def each_block(self, at: BodyLowering, fill: FillBlock) -> None:
-        """The loops over the blocks, each of which knows what the strip knows."""
+        """Emit the loops over the blocks of the strip, with `fill` inside."""
         each = self._each_row
         count = self.rows.blocks if self.rows else None
         for index, span in self.along.items():
@@ -111,7 +111,7 @@ class Strip:
     def _each_value(
         self, index: SSAValue, span: Span, inside: EachBlock, count: SSAValue | None
     ) -> EachBlock:
-        """The loop over the values of another index, for each of which there are `count` blocks."""
+        """The loop over the values of a further index, with `count` blocks in each iteration."""
 
         def each(at: BodyLowering, fill: FillBlock) -> None:
             def one(inner: BodyLowering, n: SSAValue) -> None:
@@ -125,7 +125,7 @@ class Strip:
         return each
 
     def _times(self, at: BodyLowering, span: Span, count: SSAValue | None) -> SSAValue:
-        """The blocks for all values of another index."""
+        """The number of blocks for all values of a further index."""
         assert span.blocks is not None
         return span.blocks if count is None else at.index.mul(span.blocks, count)
 
@@ -142,7 +142,7 @@ class Strip:
             loop(at, at.index.constant(0), self.rows.blocks, "block", one)
 
     def count(self, at: BodyLowering, of_block: int) -> SSAValue:
-        """So many for each block."""
+        """The number of blocks of the strip times `of_block`."""
         each = at.index.constant(of_block)
         if self.rows is not None and self.rows.blocks is not None:
             each = at.index.mul(self.rows.blocks, each)
@@ -152,9 +152,9 @@ class Strip:
 
 
 class ChunkedStrip(Strip):
-    """Emits a strip with sums that advance by chunks, and wait in memory between these.
+    """Emits a strip whose sums advance chunk by chunk and are stored in memory in between.
 
-    Sums without chunks wait for nothing, nor do those of one: a block adds them up when it is
+    Sums with no chunks, or a single one, stay in registers: a block adds them up when it is
     finished.
     """
 
@@ -187,7 +187,7 @@ class ChunkedStrip(Strip):
 
 
 class _ChunkedSum:
-    """A sum of a strip, with memory for what it has reached in each block."""
+    """A sum that advances by chunks, with a buffer for its partial sums in each block."""
 
     def __init__(self, strip: Strip, at: BodyLowering, op: tix.ReductionOp):
         self.strip = strip
@@ -229,7 +229,7 @@ class _ChunkedSum:
         when(at, several, end)
 
     def _begin(self, at: BodyLowering) -> None:
-        """Let the sums of all blocks be those of no terms."""
+        """Store the identity of the reduction into the sums of all blocks."""
 
         def fill(block: BlockLowering, number: SSAValue) -> None:
             block.store_sums(block.starts(self.op), self.waiting, self._first(block, number))

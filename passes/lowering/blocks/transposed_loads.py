@@ -21,7 +21,7 @@ def load_square(at: LanesLowering, op: tix.ReadOp) -> None:
 
 
 def places_across(at: LanesLowering, op: tix.ReadOp) -> list[SSAValue]:
-    """The places of the elements of a read in all lanes."""
+    """The positions of the elements of a read, one for each lane."""
     strides = at.strides[op.tensor, op.shape]
     return [at.at_lane(lane).index.linear(op.forms, strides) for lane in range(at.lanes)]
 
@@ -29,7 +29,9 @@ def places_across(at: LanesLowering, op: tix.ReadOp) -> list[SSAValue]:
 def square(
     at: LanesLowering, op: tix.ReadOp, places: Sequence[SSAValue], mask: SSAValue | None = None
 ) -> list[SSAValue]:
-    """The elements that lie side by side from each of these places on, as many as lanes or those of
-    a mask: transposed."""
+    """A transposed square of elements, whose rows are contiguous from each of `places` on.
+
+    Rows have as many elements as there are lanes, or those of the mask.
+    """
     rows = [at.neighbours(at.buffers[op.tensor], place, mask) for place in places]
     return [at.widened(lanes) for lanes in at.transposed(rows)]

@@ -43,16 +43,16 @@ Sums = Sequence[SSAValue]
 """A vector for each point of a block: row by row, from the first vector to the last."""
 
 Columns = tuple[int, int]
-"""The first and the last one of some columns of a block, counted from its first."""
+"""The first and the last of some columns of a block, counted from 0."""
 
 BlockT = TypeVar("BlockT", bound=LanesLowering)
 
 Terms = Callable[[BlockT, SSAValue, SSAValue, Sums], Sums]
-"""The loop over terms that all columns have: from the first one to the one behind the last."""
+"""Emits the loop over terms that all columns have, between two bounds."""
 
 
 def provide_range(at: LanesLowering, op: tix.ReductionOp) -> None:
-    """Let the innermost index run over the terms of all columns."""
+    """Let the innermost index run from the first term of any column to the last term of any."""
     provide_bounds(at, op)
     low, high = _bounds(at, op, _all_columns(at), weakest=True)
     at.ranges[op.indices[-1]] = low, high
@@ -67,8 +67,11 @@ def add_sloped(
     inside: Terms[BlockT],
     is_small: bool = False,
 ) -> Sums:
-    """The terms from `low` to `high`, of each column those that it has; by short code if it
-    `is_small`, with masks for all vectors at both ends."""
+    """Add the terms from `low` to `high` that each column has: masked at both ends of the range.
+
+    Each vector has ends of its own; code that `is_small` masks all vectors at the ends of the
+    block.
+    """
     first, last = _bounds(at, op, _all_columns(at), weakest=False)
     first = at.index.min(at.index.max(first, low), high)
     last = at.index.min(at.index.max(last, first), high)
@@ -96,7 +99,7 @@ def _ends(
     sums: Sums,
     are_first: bool,
 ) -> Sums:
-    """The terms of each vector before those of all columns, if they `are_first`, or behind them."""
+    """Add the terms of each vector before those of all columns if `are_first`, or after them."""
     sign = 1 if are_first else -1
     if not any(c.form[op.indices[-1]] * sign > 0 for c in _moving(at, op)):
         return sums
@@ -138,7 +141,7 @@ def _moving(at: LanesLowering, op: tix.ReductionOp) -> list[Constraint]:
 def _bounds(
     at: LanesLowering, op: tix.ReductionOp, columns: Columns, weakest: bool
 ) -> tuple[SSAValue, SSAValue]:
-    """The bounds of the innermost index for any of these columns, or for all of them."""
+    """The bounds of the innermost index: for any of these columns if `weakest`, else for all."""
     index = op.indices[-1]
     constraints = [_at_end(at, c, columns, weakest) for c in constraints_of(op, [index])]
     low, high = at.index.bounds(index, constraints)
@@ -163,7 +166,7 @@ def _masked(
     sums: Sums,
     own: Sequence[int] | None = None,
 ) -> Sums:
-    """Terms that some columns lack: of these sums, or of all."""
+    """Add terms that some columns lack, under masks: to the sums numbered `own`, or to all."""
     moving = _moving(at, op)
 
     def add(here: LanesLowering, before: SSAValue, value: SSAValue) -> SSAValue:
@@ -183,7 +186,7 @@ def _whole(
     sums: Sums,
     own: Sequence[int],
 ) -> Sums:
-    """Terms that all columns of these sums have."""
+    """Add terms that all columns of the sums numbered `own` have."""
 
     def add(here: LanesLowering, before: SSAValue, value: SSAValue) -> SSAValue:
         return here.add(before, here.lanes_of(value), op)
@@ -200,7 +203,7 @@ def _loop(
     own: Sequence[int] | None,
     add: Callable[[LanesLowering, SSAValue, SSAValue], SSAValue],
 ) -> Sums:
-    """The loop that adds terms to these sums, or to all."""
+    """The loop over [low, high) that adds terms to the sums numbered `own`, or to all."""
     index = op.indices[-1]
 
     def term(inner: BodyLowering, k: SSAValue, carried: Sums) -> Sums:
