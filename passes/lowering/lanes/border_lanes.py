@@ -24,12 +24,14 @@ from tadc.passes.lowering import operations
 from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 
 FURTHEST_COLUMN = 1 << 19
-"""The largest number that columns are compared with in 32 bits. Of code with larger ones than twice
-this each call asks whether its indices exceed 64 bits."""
+"""The largest number that columns are compared with in 32 bits.
+
+Code with a number above twice this checks in each call whether its indices exceed 64 bits.
+"""
 
 
 class BorderLowering(LaneChoices):
-    """Emits values under masks; windows add what they add inside, in all lanes that have a term."""
+    """Emits vectors at borders under masks, with the same operations as interior vectors."""
 
     def with_term(self, total: SSAValue, op: tix.ReductionOp) -> SSAValue:
         tested = any(isinstance(o, tix.IfOp) for o in op.body.walk())
@@ -38,7 +40,7 @@ class BorderLowering(LaneChoices):
         return self.plus(self.splat(total), tix.yielded(op.body), op)
 
     def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
-        """A partial sum with one more term, which a branch leaves out in rows that have none."""
+        """Add a term to a partial sum; a branch skips the term in rows that have none."""
         tests = self._tests_of_rows(term)
         if not tests:
             return super().plus(sum_, term, op)
@@ -51,7 +53,7 @@ class BorderLowering(LaneChoices):
         return self.insert(operations.branch(holds, taken, around, [sum_.type])).results[0]
 
     def _tests_of_rows(self, term: SSAValue) -> list[Constraint]:
-        """The tests that are left of a term that is else 0, and are the same for all columns."""
+        """The undecided tests of a guarded term that are the same for all columns."""
         choice = term.owner
         if not isinstance(choice, tix.IfOp):
             return []
@@ -67,10 +69,10 @@ class BorderLowering(LaneChoices):
         return bool(tests)  # a branch would hide a product from the addition behind it
 
     def compared_at_end(self, form: Affine) -> Operation:
-        """One comparison with a number where a window asks about many neighbours.
+        """Compare a vector of columns with a number, once for each neighbour that a window reads.
 
-        What it is about, with the columns of all lanes, is there once for all numbers, cut off
-        where it is beyond all of these.
+        The vector is computed once for all these numbers, and clamped where it is beyond all of
+        them.
         """
         step = form[self.tile.column_index]
         if abs(step) != 1 or abs(form.constant) >= FURTHEST_COLUMN:
@@ -80,7 +82,7 @@ class BorderLowering(LaneChoices):
         return CompareLanesOp(predicate, columns, self.lane_integers([limit], i32))
 
     def _columns(self, form: Affine) -> SSAValue:
-        """A form that grows by one from lane to lane, in all lanes."""
+        """A vector of a form that grows by one from lane to lane, clamped to fit 32 bits."""
 
         def found() -> Operation:
             far = 2 * FURTHEST_COLUMN
@@ -95,21 +97,21 @@ class BorderLowering(LaneChoices):
 
 
 class InsideLowering(BorderLowering):
-    """Emits values where no guard changes sides: it knows these."""
+    """Emits interior vectors, where the side that each guard takes is known."""
 
     def plus(self, sum_: SSAValue, term: SSAValue, op: tix.ReductionOp) -> SSAValue:
         return self.add(sum_, self.lanes_of(term), op)
 
 
 def not_fused(guards: Iterable[tix.IfOp]) -> Iterator[Operation]:
-    """The operations under guards whose values no addition behind them may be fused with."""
+    """The operations under guards that must not be fused with an addition that uses their value."""
     for guard in guards:
         if not _is_term(guard):
             yield from guard.walk()
 
 
 def _is_term(guard: tix.IfOp) -> bool:
-    """True for a term of a window that is 0 where it is not there."""
+    """True for a guard that is a term of a sum, with 0 where the term is absent."""
     window = guard.parent_op()
     return (
         isinstance(window, tix.SumOp)

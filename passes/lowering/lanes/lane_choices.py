@@ -37,9 +37,9 @@ class LaneChoices(LanesLowering):
     """Emits choices between values at a point of a block."""
 
     has_branches: bool = True
-    """False where masks stand for tests that are the same for all lanes, too."""
+    """False where tests become masks even if they are uniform across lanes."""
     adds_zeros: bool = False
-    """True where lanes may add 0 for a term that is left out: an infinite factor makes it NaN."""
+    """True where a lane may add 0 for an absent term, which gives NaN if a factor is infinite."""
     is_rare: bool = False
     """True for code that hardly ever runs, and should be short."""
 
@@ -70,8 +70,12 @@ class LaneChoices(LanesLowering):
         return self.insert(operations.branch(holds, *blocks, types=[self.type])).results[0]
 
     def is_maskable(self, op: tix.IfOp) -> bool:
-        """True if reads inside are vectors, of which lanes can be left out, and those ahead too, or
-        they are there for all lanes; those of terms have no place that is ahead."""
+        """True if both sides of a choice can be computed in all lanes, under masks.
+
+        Each read inside is masked, or in bounds for all lanes anyway. So is each read ahead of the
+        choice that its sides need; one that is only in bounds must not be a term of another
+        reduction.
+        """
         around = {*reductions_around(op)}
         inner = [o for region in op.regions for o in region.walk()]
         column = self.tile.column_index
@@ -87,14 +91,14 @@ class LaneChoices(LanesLowering):
         )
 
     def may_leave_lanes_out(self, op: tix.ReadOp, anyway: Callable[[tix.ReadOp], bool]) -> bool:
-        """True if vectors of a read are masked, or all lanes read a number that is there anyway."""
+        """True if a read is a vector that can be masked, or a number that is in bounds anyway."""
         is_number = self.tile.column_index not in self.uses.of_operation(op)
         if is_number:
             return anyway(op) or self.is_there_anyway(op)
         return self.step(op) in MASKED_STEPS
 
     def _read_ahead(self, op: tix.IfOp) -> None:
-        """Read for all lanes what is there for all of them, and has no vectors under masks."""
+        """Compute, without a mask, the reads ahead of a choice that have no masked loads."""
         everywhere = shallow_copy(self)
         everywhere.mask = None
         for read in reads_ahead(op, self.panels):
@@ -102,7 +106,7 @@ class LaneChoices(LanesLowering):
                 everywhere.value(read.result)
 
     def _masked(self, tests: Tests, op: tix.IfOp) -> SSAValue:
-        """Both branches, each with the lanes for which it is taken."""
+        """Both sides of a choice under masks, and a select between them."""
         self._read_ahead(op)
         holds = self._mask(tests)
         then = self._under(holds, op.then, tests)
@@ -131,7 +135,7 @@ class LaneChoices(LanesLowering):
         return self.insert(SelectLanesOp(test, *sides)).result
 
     def _mask(self, tests: Tests) -> SSAValue:
-        """The lanes in which a condition holds, computed ahead of all loops that do not move it."""
+        """The mask of a condition, hoisted out of all loops in which it is invariant."""
         for disjunct in tests:
             self.provide_quotients([c.form for c in disjunct])
         placed = [[c.substitute(self.index.places) for c in disjunct] for disjunct in tests]
@@ -140,17 +144,17 @@ class LaneChoices(LanesLowering):
         return any_of(at, [all_of(at, part) for part in parts])
 
     def _lanes_in(self, test: Constraint) -> SSAValue:
-        """The lanes in which a test holds, in which all lanes have their places."""
+        """The mask of a test whose indices have been replaced by their places."""
         return self._around(test.form.indices).holds_in(test.form, test.equality)
 
     def _around(self, indices: Iterable[Variable]) -> Self:
-        """The lowering around all loops that do not give these indices their values."""
+        """The lowering of the outermost block in which these indices have their values."""
         at = shallow_copy(self)
         at.index = self.index.outermost(indices)
         return at
 
     def provide_mask(self, op: Operation | Block) -> None:
-        """Compute here the lanes in which the tests of a choice hold that differ by lane."""
+        """Compute the mask of those tests of a choice that vary by lane, ahead of its use."""
         left = self.left(op) if isinstance(op, tix.IfOp) else None
         if differing := [c for c in left or () if c.form[self.tile.column_index]]:
             self._mask([differing])
@@ -175,7 +179,7 @@ class LaneChoices(LanesLowering):
         return after if has_zeros else self.insert(SelectLanesOp(holds, after, sum_)).result
 
     def is_left_out(self, term: SSAValue, sum_: tix.ReductionOp) -> bool:
-        """True if a term of a sum is a choice between some lanes and 0."""
+        """True if a term of a sum is a choice between a value and 0 whose tests become a mask."""
         op = term.owner
         if not isinstance(sum_, tix.SumOp) or not isinstance(op, tix.IfOp):
             return False
@@ -189,8 +193,7 @@ class LaneChoices(LanesLowering):
         )
 
     def vanishes(self, term: SSAValue, sum_: tix.ReductionOp) -> bool:
-        """True if a term that some lanes leave out is 0 there without a choice, provided that its
-        factors are finite."""
+        """True if masked-off lanes of a term are 0 without a select, for finite factors."""
         choice = term.owner
         if not self.is_left_out(term, sum_) or not isinstance(choice, tix.IfOp):
             return False
@@ -210,7 +213,7 @@ class LaneChoices(LanesLowering):
         return inner.lanes_of(tix.yielded(region))
 
     def _is_asked(self, tests: Sequence[Constraint]) -> SSAValue | None:
-        """The bit that says whether those tests hold that are the same for all lanes."""
+        """The conjunction of all tests so far that are uniform across lanes; None without any."""
         column = self.tile.column_index
         alike = [c.substitute(self.index.places) for c in tests if not c.form[column]]
         if not alike:

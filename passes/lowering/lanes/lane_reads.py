@@ -28,13 +28,13 @@ from tadc.passes.lowering.scalars.index_lowering import Ring
 
 
 class LaneReads(VectorLowering):
-    """Emits reads: of a number where they are the same for all lanes, else of a vector."""
+    """Emits loads: of a number where it is uniform across lanes, else of a vector."""
 
     uses: IndexUses
     mask: SSAValue | None = None
-    """The lanes of which anything may be read; None: all."""
+    """The lanes that may be read; None for all."""
     is_asked: SSAValue | None = None
-    """A bit without which the mask has no lanes; None where it may always have some."""
+    """A bit that implies an empty mask where it is false; None where no such bit is known."""
     loaded: dict[object, SSAValue]
     """Elements that are loaded, by tensor and forms."""
 
@@ -48,7 +48,7 @@ class LaneReads(VectorLowering):
             super().operation(op)
 
     def provide_quotients(self, forms: Sequence[Affine]) -> None:
-        """Give places to the quotients by numbers in these forms."""
+        """Compute the floor divisions in these forms, and let each form refer to the results."""
         for v in dict.fromkeys(v for form in forms for v in form.indices):
             op = v.owner
             if isinstance(op, tix.FloorDivOp) and v not in self.index.places:
@@ -71,7 +71,7 @@ class LaneReads(VectorLowering):
     # --- reads ---
 
     def number(self, op: tix.ReadOp) -> SSAValue:
-        """An element that is the same for all lanes."""
+        """Load an element that is uniform across lanes."""
         self.provide_quotients(op.forms)
         key = op.tensor, op.shape, *self._placed(op.forms)
         if key not in self.loaded:
@@ -79,10 +79,10 @@ class LaneReads(VectorLowering):
         return self.loaded[key]
 
     def elements(self, op: tix.ReadOp) -> SSAValue | None:
-        """The elements of a read in all lanes; None where these are at no fixed distance.
+        """The elements of a read in all lanes; None without a fixed stride or a masked load.
 
-        A mask is for neighbours, and for elements a few apart. What is loaded without one is there
-        for all lanes.
+        Contiguous elements and those at a short stride have masked loads. An unmasked load of the
+        same elements serves all lanes, and is not repeated.
         """
         step = self.step(op)
         if step is None:
@@ -117,7 +117,7 @@ class LaneReads(VectorLowering):
         return op.tensor, op.shape, self.lanes, mask, *self._placed(op.forms)
 
     def step(self, op: tix.ReadOp) -> SSAValue | int | None:
-        """The distance of elements in neighbouring lanes; None where quotients decide."""
+        """The stride of a read from lane to lane; None where a floor division varies along them."""
         if self.is_divided(op.forms):
             return None
         fixed, rest = 0, None
@@ -134,10 +134,10 @@ class LaneReads(VectorLowering):
         return self.index.add(rest, self.index.constant(fixed)) if fixed else rest
 
     def neighbours(self, source: SSAValue, first: SSAValue, mask: SSAValue | None) -> SSAValue:
-        """The elements of a buffer that lie side by side from a position on.
+        """Load contiguous elements of a buffer from a position on, under a mask if there is one.
 
-        What nobody asks for would be far away, where there may be no memory: a mask without lanes
-        takes a processor a thousand times as long there, so that it reads from the beginning.
+        With an empty mask the load is from the beginning of the buffer: at an address without
+        memory, a processor takes a thousand times as long for it.
         """
         element = cast("MemRefType[Any]", source.type).element_type
         if mask is None:
@@ -149,7 +149,7 @@ class LaneReads(VectorLowering):
         return self.insert(vector.MaskedLoadOp(source, [first], mask, zeros)).result
 
     def _backwards(self, step: int, source: SSAValue, first: SSAValue) -> SSAValue:
-        """Elements of which each lies before the last one: those from the other end, reversed."""
+        """Load elements at a negative stride: in the order of memory, and then reversed."""
         lowest = self.index.add(first, self.index.constant(step * (self.lanes - 1)))
         mask = None if self.mask is None else self.reversed(self.mask)
         if mask is None or step == -1:
@@ -157,7 +157,7 @@ class LaneReads(VectorLowering):
         return self.reversed(self._every(-step, source, lowest, mask))
 
     def _every(self, step: int, source: SSAValue, first: SSAValue, mask: SSAValue) -> SSAValue:
-        """Elements at a distance, of so many vectors of which nothing else is read."""
+        """Load elements at a short stride under a mask, out of `step` contiguous vectors."""
         width = self.lanes
         places = [divmod(lane * step, width) for lane in range(width)]
         parts: list[SSAValue] = []
@@ -169,9 +169,9 @@ class LaneReads(VectorLowering):
         return self.picked(parts, places)
 
     def _spread(self, mask: SSAValue, order: tuple[int, ...]) -> SSAValue:
-        """A mask of these lanes of another one, computed where that is, once for all loops inside.
+        """Reorder the lanes of a mask, in the block of the mask, and so outside of all loops in it.
 
-        The number of lanes stands for a lane that is not in the mask.
+        In `order`, the number of lanes stands for a lane that is off.
         """
         at, owner = self.index, mask.owner
         home = owner.parent_block() if isinstance(owner, Operation) else owner

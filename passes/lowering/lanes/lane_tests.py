@@ -30,15 +30,15 @@ class LaneTests(LaneReads):
     limits: Limits
     """The limits of a block's first row and first column, and of all other indices."""
     assumed: frozenset[Constraint] = frozenset()
-    """Tests that hold here, if only in the lanes that count."""
+    """Tests that hold in all lanes that the mask has."""
     sides: Mapping[tix.IfOp, Region] = {}
     """The sides that choices take wherever this code runs."""
     branches: frozenset[Constraint] = frozenset()
-    """The assumed tests that branches around this code have made: they hold wherever it runs."""
+    """The assumed tests that enclosing branches have made: they hold wherever this code runs."""
 
     def left(self, op: tix.IfOp) -> list[Constraint] | None:
-        """The tests of a choice that are left; None where it has several cases, or quotients that
-        vary along the lanes."""
+        """The undecided tests of a choice; None for several cases, or quotients that vary by
+        lane."""
         if len(op.condition) != 1 or self.is_divided([c.form for c in op.condition[0]]):
             return None
         self.provide_quotients([c.form for c in op.condition[0]])
@@ -50,12 +50,11 @@ class LaneTests(LaneReads):
         return op.then if side is None and self.left(op) == [] else side
 
     def assume(self, *tests: Constraint) -> None:
-        """From now on these tests hold."""
+        """Assume that tests hold, at this point of the block."""
         self.assumed |= {self.here(c) for c in tests}
 
     def enter(self, *tests: Constraint) -> None:
-        """From now on the code is that of a branch that is taken where these tests hold, which are
-        in terms of the first row and column of the block."""
+        """Assume the tests of an enclosing branch, in terms of the block's first row and column."""
         self.assumed |= {*tests}
         self.branches |= {*tests}
 
@@ -88,9 +87,11 @@ class LaneTests(LaneReads):
         return any(self._follows(here, other) for other in self.assumed)
 
     def _follows(self, here: Constraint, other: Constraint) -> bool:
-        """True if a test holds wherever another one does, both in terms of the first row: if what
-        it has more is certainly not negative. The other one is no test of lanes, of which branches
-        ask the first alone."""
+        """True if `other` implies a test: the difference of their forms is certainly not negative.
+
+        Both are in terms of the first row. A test that varies by lane implies nothing, as a branch
+        makes it for the first lane alone.
+        """
         more = here.form - other.form
         placed = not self.index.places.keys().isdisjoint(more.indices)
         if placed or other.form[self.tile.column_index]:

@@ -45,7 +45,7 @@ Key = tuple[SSAValue, int | None, int | None]
 
 @dataclass(frozen=True)
 class Panel:
-    """A value that was computed ahead, for all columns of a block and all values of `indices`."""
+    """A value that is packed into a buffer for all columns of a block and the terms of a sum."""
 
     buffer: SSAValue
     columns: int
@@ -53,7 +53,7 @@ class Panel:
     """Indices of a sum, each with its first value and the number of values with room."""
 
     def position(self, at: LanesLowering, column: Affine) -> SSAValue:
-        """The place of a column for the term at hand."""
+        """The position in the panel of a column, for the term at hand."""
         term = Affine()
         for index, low, length in self.ranges:
             term = term * length + Affine.of(index) - low
@@ -61,7 +61,8 @@ class Panel:
 
 
 class LanesLowering(LaneTests):
-    """Emits values at points of a block, whose first row and column its indices have as values."""
+    """Emits values at points of a block; its indices have the values of the first row and
+    column."""
 
     def __init__(self, at: BodyLowering, op: tix.DefineOp, tile: Tile, uses: IndexUses):
         super().__init__(
@@ -79,13 +80,13 @@ class LanesLowering(LaneTests):
         self.row: int | None = None
         self.vector: int | None = None
         self.known: dict[Key, SSAValue] = {}
-        """Values at points that are emitted."""
+        """The values that are emitted, by value, row and vector."""
         self._places: dict[tuple[int, int], dict[Variable, Affine]] = {}
         self.loaded = {}
         for index, _ in tile.whole:
             self.index.values[index] = self.index.constant(0)
         self.panels: dict[SSAValue, Panel] = {}
-        """Values that are in memory."""
+        """The values that are packed into panels."""
 
     def inside(self, block: Block) -> Self:
         inner = super().inside(block)
@@ -94,14 +95,14 @@ class LanesLowering(LaneTests):
         return inner
 
     def apart(self) -> Self:
-        """The lowering of the same block for another term: all but loads is computed anew."""
+        """A copy of this lowering for another term: both share loads, but no other new values."""
         inner = shallow_copy(self)
         inner.scalars, inner.known = dict(self.scalars), dict(self.known)
         inner.index = self.index.placed({})
         return inner
 
     def at(self, row: int | None, vector: int | None) -> Self:
-        """The lowering of the same block at a point, wherever this one is."""
+        """The lowering of the same block at this row and vector."""
         inner = shallow_copy(self)
         inner.row, inner.vector = row, vector
         inner.scalars = dict(self.scalars)
@@ -113,7 +114,7 @@ class LanesLowering(LaneTests):
         return inner
 
     def from_column(self, column: SSAValue) -> Self:
-        """The lowering of a block that begins with another column; nothing is known of it."""
+        """The lowering of a block that begins with another column, without any values yet."""
         inner = self.apart()
         inner.scalars, inner.known, inner.loaded = {}, {}, {}
         inner.index = self.index.elsewhere({self.tile.column_index: column})
@@ -132,7 +133,7 @@ class LanesLowering(LaneTests):
         return self.known[key]
 
     def know(self, value: SSAValue, found: SSAValue) -> None:
-        """Let a value be what was found for it at this point."""
+        """Record what a value is at this point."""
         self.known[_key(self, value)] = found
 
     def lanes_of(self, value: SSAValue) -> SSAValue:
@@ -171,14 +172,14 @@ class LanesLowering(LaneTests):
                 return self.lane_by_lane(value) if found is None else found
 
     def _number(self, value: SSAValue) -> SSAValue:
-        """A value and all that it needs, as numbers at this point; totals of blocks are there."""
+        """Emit a value and its operands as numbers at this point; totals of the block are given."""
         self.scalars.update(_totals_of_row(self))
         for op in missing(self, [value], ())[0]:
             self.operation(op)
         return self.scalars[value]
 
     def _unrolled(self, op: tix.ReductionOp) -> SSAValue:
-        """All terms of a short reduction, one after the other."""
+        """Unroll all terms of a short reduction."""
         total = self.constant(op.IDENTITY)
         for places in points_of(op):
             inner = self.apart()
@@ -187,7 +188,7 @@ class LanesLowering(LaneTests):
         return total
 
     def with_term(self, total: SSAValue, op: tix.ReductionOp) -> SSAValue:
-        """A short reduction with the term at hand."""
+        """Combine the total of a short reduction with the term at hand."""
         return self.combined(op, *self.unified([total, self.value(tix.yielded(op.body))]))
 
     @abstractmethod
@@ -246,7 +247,7 @@ class LanesLowering(LaneTests):
         return load_vector(self, target, zero)
 
     def _column(self, lane: Affine) -> Affine:
-        """The column of a lane of this vector, which may have a place: a term written out."""
+        """The column of a lane of this vector, as an affine form."""
         column = self.tile.column_index
         return self.index.places.get(column, Affine.of(column)) + lane
 
@@ -284,7 +285,7 @@ def _places(tile: Tile, row: int, vector: int) -> dict[Variable, Affine]:
 
 
 def _in_memory(at: LanesLowering, root: SSAValue) -> dict[SSAValue, SSAValue]:
-    """Buffers with the vectors, of those that are there, that a value needs."""
+    """Buffers that hold those vectors which a value needs and which are already computed."""
     own = (None, at.row), (None, at.vector)
     there = {v for v, row, vector in at.known if row in own[0] and vector in own[1]}
     _, needed = missing(at, [root], there - {root})
@@ -296,7 +297,7 @@ def _in_memory(at: LanesLowering, root: SSAValue) -> dict[SSAValue, SSAValue]:
 
 
 def _mask_in_memory(at: LanesLowering) -> SSAValue | None:
-    """A buffer with 1 in the lanes of which anything may be read, else 0; None: in all."""
+    """A buffer with 1 in the lanes that the mask has, else 0; None without a mask."""
     if at.mask is None:
         return None
     taken = buffer(at, at.lanes, "taken")

@@ -37,7 +37,7 @@ KINDS: dict[type[tix.ReductionOp], CombiningKindFlag] = {
 
 
 class VectorLowering(SegmentLowering):
-    """Emits operations of which operands may be vectors: numbers among them go to all lanes."""
+    """Emits operations on vectors and numbers; a number among vectors is broadcast to all lanes."""
 
     tile: Tile
 
@@ -52,7 +52,7 @@ class VectorLowering(SegmentLowering):
         return vector_of(self.element, self.lanes)
 
     def splat(self, number: SSAValue) -> SSAValue:
-        """A number in all lanes; a vector as it is."""
+        """Broadcast a number to all lanes; a vector stays as it is."""
         if isinstance(number.type, VectorType):
             return number
         kind = vector_of(number.type, self.lanes)
@@ -78,14 +78,14 @@ class VectorLowering(SegmentLowering):
         return self.insert(SelectLanesOp(test, x, y)).result
 
     def add(self, a: SSAValue, b: SSAValue, op: tix.ReductionOp) -> SSAValue:
-        """Parts of a reduction as one, in the order in which they are given: the next sum."""
+        """Combine two partial results of a reduction lane by lane, in the order given."""
         if not isinstance(op, tix.SumOp):
             return self.combined(op, a, b)
         flags = AS_WRITTEN if op in self.as_written else CONTRACT
         return self.insert(operations.binary(arith.AddfOp, a, b, fastmath=flags)).result
 
     def all_lanes(self, op: tix.ReductionOp, lanes: SSAValue) -> SSAValue:
-        """The parts of a reduction in all lanes as one."""
+        """Reduce the lanes of a vector to one number."""
         properties: dict[str, Attribute] = {
             "kind": CombiningKindAttr(KINDS[type(op)]),
             "fastmath": SIGNLESS if isinstance(op, tix.ExtremumOp) else REASSOCIATED,
@@ -101,11 +101,11 @@ class VectorLowering(SegmentLowering):
         return self.shuffled(lanes, lanes, range(self.lanes)[::-1])
 
     def shuffled(self, a: SSAValue, b: SSAValue, order: Sequence[int]) -> SSAValue:
-        """Lanes of two vectors: those of the second one are counted on behind the first."""
+        """Shuffle the lanes of two vectors; those of the second follow in number."""
         return self.insert(operations.shuffle(a, b, order)).result
 
     def picked(self, vectors: Sequence[SSAValue], places: Sequence[tuple[int, int]]) -> SSAValue:
-        """Lanes of two vectors or more: each place is a vector's number and a lane of it."""
+        """Gather lanes of two or more vectors; a place is a vector's number and a lane of it."""
         width = self.lanes
         order = [lane + width * (which == 1) for which, lane in places]
         found = self.shuffled(vectors[0], vectors[1], order)
@@ -115,7 +115,8 @@ class VectorLowering(SegmentLowering):
         return found
 
     def transposed(self, rows: Sequence[SSAValue]) -> list[SSAValue]:
-        """The vectors of which lane r of vector c is lane c of row r: a power of two of both.
+        """Transpose a square of vectors, of a power of two rows: lane c of row r is lane r of
+        vector c.
 
         It takes log n rounds for n rows. A round interleaves vector v with vector v + n/2 lane by
         lane: what stands in lane l of vector v, an address of bits (v, l), comes to the address
@@ -135,7 +136,7 @@ class VectorLowering(SegmentLowering):
         return found
 
     def widened(self, lanes: SSAValue) -> SSAValue:
-        """Elements of another precision in that of the result."""
+        """Convert elements to the precision of the result."""
         if vector_type(lanes).element_type == self.element:
             return lanes
         kind = arith.ExtFOp if isinstance(self.element, Float64Type) else arith.TruncFOp
@@ -191,7 +192,7 @@ class VectorLowering(SegmentLowering):
         return CompareLanesOp("slt" if step < 0 else "sge", numbers, limit)
 
     def others(self, mask: SSAValue) -> SSAValue:
-        """The lanes that are off."""
+        """The complement of a mask."""
         kind: VectorType[I1] = VectorType(i1, [self.lanes])
         ones = DenseIntOrFPElementsAttr.from_list(kind, [1])
         every = self.index.once(("every lane", self.lanes), lambda: arith.ConstantOp(ones))
