@@ -40,11 +40,11 @@ Loaded = dict[object, SSAValue]
 """Elements that are loaded, as `LaneReads` keeps them."""
 
 MOST_SPLATS = 8
-"""Elements that stay in registers along a row: half of those that the fewest processors have."""
+"""The number of broadcast elements in registers along a row: half of 16, the fewest there are."""
 
 
 def bordered(scope: EmitScope, node: For, fill: FillScope) -> None:
-    """A loop over vectors, one at a time, which are whole or masked."""
+    """Emit a loop over vectors, one at a time: whole ones inside, masked ones at borders."""
     span = _span(scope, node)
     begin, end = _inside(scope.at, node, span)
     loop = _BorderLoop(scope, node, fill, span, _splats(scope, node))
@@ -56,8 +56,10 @@ def bordered(scope: EmitScope, node: For, fill: FillScope) -> None:
 
 
 def aligned_parts(scope: EmitScope, node: For, fill: FillScope) -> None:
-    """A loop over parts of rows that end where lines of memory do, for each row at its own columns:
-    the last part ends up to a vector behind the row."""
+    """Emit a loop over parts of a row that end at cache lines, wherever the row begins.
+
+    The last part ends up to a vector behind the row.
+    """
     index = scope.at.index
     span = scope.interval(node.axis)
     bordered = next(n for n in nodes_in(node) if isinstance(n, For) and n.phases)
@@ -90,8 +92,10 @@ class _BorderLoop:
         return self.scope.vector.lanes
 
     def shifted(self, last: SSAValue) -> None:
-        """Vectors from the first value on, none of which begins behind the `last` one; a masked one
-        where the range has no room for a vector."""
+        """Emit whole vectors, of which the last is shifted inwards to begin at `last`.
+
+        A range that is shorter than a vector has a masked one.
+        """
 
         def one(inner: EmitScope, k: SSAValue) -> None:
             inner.fix(self.node.axis.indices, inner.at.index.min(k, last))
@@ -110,7 +114,7 @@ class _BorderLoop:
         )
 
     def bordered(self, begin: SSAValue, last: SSAValue) -> None:
-        """Vectors that are whole from the first value `begin` to the `last`, else masked."""
+        """Emit vectors that are whole if they begin from `begin` to `last`, else masked."""
         start = self.span.low
         if self._is_aligned:
             first = self.node.phases[0].op
@@ -157,7 +161,7 @@ class _BorderLoop:
         scope.vectors.loaded, scope.guards = dict(self.loaded), guards
 
     def _mask(self, at: Points, phase: Phase, first: SSAValue) -> SSAValue:
-        """The lanes of a phase that are elements of the row."""
+        """The mask of the lanes that are elements of the row, in one phase."""
         axis = self.node.axis
         if axis.divisor > 1:
             rest = _size(axis) - phase.residue + (axis.divisor - 1)
@@ -169,7 +173,7 @@ class _BorderLoop:
 
 
 def _span(scope: EmitScope, node: For) -> Interval:
-    """The values of a loop: those in its segment of what loops around leave."""
+    """The bounds of a loop: its segment, within the part of the range that outer loops give it."""
     index, span = scope.at.index, scope.interval(node.axis)
     if span.from_line:
         zero, size = index.constant(0), size_of(scope.at, node.axis)
@@ -184,7 +188,7 @@ def _span(scope: EmitScope, node: For) -> Interval:
 
 
 def _columns_before(at: BodyLowering, op: tix.DefineOp, column: SSAValue) -> SSAValue:
-    """The elements of a line of memory that come before the one of a row in this column."""
+    """The number of elements in a cache line before the element of a row in this column."""
     outermost, target = at.index.outermost(()), at.buffers[op.result]
     address = outermost.once(
         ("address", target), lambda: memref.ExtractAlignedPointerAsIndexOp.get(target)
@@ -202,7 +206,7 @@ def _size(axis: Axis) -> Affine:
 
 
 def _splats(scope: EmitScope, node: For) -> Loaded:
-    """Load, into vectors, the first elements that are the same for all values of the loop."""
+    """Load and broadcast the first few elements that are invariant in the loop."""
     inner = scope.inside(scope.at)
     inner.begin_vectors(1, None)
     inner.guards = Guards(node.phases, InsidePoints)
@@ -218,7 +222,7 @@ def _splats(scope: EmitScope, node: For) -> Loaded:
 
 
 def _inside(at: BodyLowering, node: For, span: Interval) -> tuple[SSAValue, SSAValue]:
-    """The range of values for which no choice changes sides, in all phases."""
+    """The interior of the range: no choice of any phase changes sides in it."""
     begin, end, axis = span.low, span.high, node.axis
     if axis.divisor > 1:
         end = at.index.min(end, at.index.floordiv(_size(axis), axis.divisor))
@@ -238,7 +242,7 @@ def _inside(at: BodyLowering, node: For, span: Interval) -> tuple[SSAValue, SSAV
 
 
 def _provide_quotients(at: BodyLowering, form: Affine) -> None:
-    """Compute the quotients in a form, which are the same for all columns."""
+    """Compute the floor divisions in a form that are the same for all columns."""
     for v in form.indices:
         op = v.owner
         if isinstance(op, tix.FloorDivOp) and v not in at.index.values:
@@ -257,7 +261,7 @@ def _inequalities(constraint: Constraint) -> list[Constraint]:
 
 
 def _hardest(constraints: Iterable[Constraint]) -> Iterable[Constraint]:
-    """Of inequalities that differ in numbers alone, the one that the others follow from."""
+    """The strongest of all inequalities that differ by constants: it implies the others."""
     found: dict[Affine, Constraint] = {}
     for constraint in constraints:
         rest = constraint.form - constraint.form.constant

@@ -15,14 +15,14 @@ from tadc.passes.scheduling.streams.stream_phases import Phase
 
 
 class BorderPoints(Points, BorderLowering):
-    """Emits vectors at borders, whose lanes choose one by one."""
+    """Emits vectors at borders, where each lane selects its side of a choice."""
 
     def follow(self, phase: Phase) -> None:
         self.as_written = {*phase.as_written, *not_fused(phase.guards)}
 
 
 class InsidePoints(BorderPoints, InsideLowering):
-    """Emits vectors inside, where each choice takes one side."""
+    """Emits vectors in the interior, where all lanes take the same side of a choice."""
 
     def follow(self, phase: Phase) -> None:
         super().follow(phase)

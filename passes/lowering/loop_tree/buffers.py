@@ -30,20 +30,20 @@ from tadc.passes.scheduling.loop_tree.nodes import Buffer
 
 @dataclass(frozen=True)
 class StoredAccumulators:
-    """The accumulators of a reduction in memory."""
+    """The accumulators of a reduction in a buffer on the stack, one for each value of an axis."""
 
     node: Buffer
     low: SSAValue
-    """The first value of the part of the axis."""
+    """The first value of the part of the axis that the buffer covers."""
     total: SSAValue
-    """The accumulators."""
+    """The buffer of accumulators."""
     before: SSAValue | None = None
-    """The totals of all segments before, where there may be any: those of `sums`."""
+    """The buffer of the sums of earlier segments, which `sums` adds up; None without segments."""
     sums: StoredTotals | None = None
 
     @classmethod
     def allocate(cls, at: BodyLowering, node: Buffer, low: SSAValue) -> Self:
-        """Buffers whose content is not known."""
+        """Allocate uninitialized buffers."""
         total = buffer(at, node.size, "total")
         if not node.is_compensated:
             return cls(node, low, total)
@@ -51,7 +51,7 @@ class StoredAccumulators:
         return cls(node, low, total, buffer(at, node.size, "before"), sums)
 
     def begin(self, at: BodyLowering) -> None:
-        """Let there be no terms yet."""
+        """Fill the accumulators with the identity, and clear the sums of segments."""
         identity = self.node.of.IDENTITY
 
         def clear(inner: BodyLowering, n: SSAValue) -> None:
@@ -62,7 +62,7 @@ class StoredAccumulators:
             self.sums.clear(at, self.before, self.sums.total, self.sums.errors)
 
     def add(self, at: Points) -> SSAValue:
-        """Add a vector of terms to the accumulators: gives what they hold then."""
+        """Add a vector of terms to the accumulators, and give their new values."""
         place = self._place(at)
         term = self._term(at)
         after = at.add(load_vector(at, self.total, place), term, self.node.of)
@@ -70,8 +70,10 @@ class StoredAccumulators:
         return after
 
     def value(self, at: Points, total: SSAValue | None) -> SSAValue:
-        """A vector of what the reduction comes to so far; `total` is what its accumulators hold,
-        where that is in a register."""
+        """A vector of the values of the reduction so far, with all earlier segments.
+
+        `total` is the vector of accumulators where it is in a register already.
+        """
         place = self._place(at)
         total = load_vector(at, self.total, place) if total is None else total
         if self.before is None:
@@ -79,8 +81,7 @@ class StoredAccumulators:
         return at.add(load_vector(at, self.before, place), total, self.node.of)
 
     def join(self, at: BodyLowering) -> None:
-        """Count the accumulators to the totals before, and let there be no terms of the next
-        segment yet."""
+        """Add the accumulators to the sums of earlier segments, and clear them for the next one."""
         assert self.sums is not None
         assert self.before is not None
         self.sums.add(at, self.total)
@@ -88,14 +89,14 @@ class StoredAccumulators:
         self.sums.clear(at, self.total)
 
     def _term(self, at: Points) -> SSAValue:
-        """A vector of terms, which change nothing in lanes where tests do not hold."""
+        """A vector of terms, with the identity in lanes where the tests of the reduction fail."""
         body, tests = self.node.of.body, self.node.tests
         if not tests:
             return at.lanes_of(tix.yielded(body))
         return at.where(tests, body, self.node.of.IDENTITY)
 
     def _place(self, at: Points) -> SSAValue:
-        """The place of the first lane."""
+        """The position of the first lane in the buffer."""
         (column,) = self.node.axis.indices
         return at.index.sub(at.index.form(Affine.of(column)), self.low)
 
@@ -114,7 +115,7 @@ class ResultAccumulators:
     of: tix.ReductionOp
 
     def begin(self, at: Points) -> None:
-        """Let a vector have no terms yet."""
+        """Store the identity of the reduction into a vector of the result."""
         at.store(at.splat(at.constant(self.of.IDENTITY)))
 
     def add(self, at: Points, rows: Sequence[Points]) -> None:

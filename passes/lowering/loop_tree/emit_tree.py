@@ -57,8 +57,10 @@ from tadc.passes.scheduling.loop_tree.nodes import (
 
 
 def emit_tree(outer: BodyLowering, tree: Node) -> ParallelOp:
-    """The parallel loop of a tree, with all else inside; raises `ValueError` where it jams what may
-    not be jammed."""
+    """The parallel loop at the root of a tree, with all other nodes inside.
+
+    Raises `ValueError` where an unroll-and-jam is illegal.
+    """
     require_legal(tree)
     around: list[For] = []
     while isinstance(tree, For) and tree.mark is Mark.PARALLEL:
@@ -81,7 +83,7 @@ def emit_tree(outer: BodyLowering, tree: Node) -> ParallelOp:
 
 
 def _iterations(at: BodyLowering, node: For) -> SSAValue:
-    """The iterations of a parallel loop."""
+    """The trip count of a parallel loop."""
     axis, step = node.axis, node.step
     if axis.divisor == 1 and isinstance(axis.range, Affine):
         return at.index.floordiv(axis.range + (step - 1), step)
@@ -167,7 +169,7 @@ def _loop(scope: EmitScope, node: For) -> None:
 
 
 def _by_reciprocals(scope: EmitScope, node: ByReciprocals) -> None:
-    """A node in two versions: with quotients, and with products where these give the same."""
+    """Emit a node twice: with reciprocals for divisors that are safe, else with divisions."""
     op, at = node.of, scope.at
     assert isinstance(at, Jammed)
     column = next(

@@ -20,7 +20,7 @@ from tadc.passes.scheduling.loop_tree.nodes import AtMost, Axis
 
 @dataclass(frozen=True)
 class Interval:
-    """A part of a range."""
+    """The bounds of a loop: all values of an axis, or a part of them."""
 
     low: SSAValue
     """The first value."""
@@ -29,9 +29,9 @@ class Interval:
     length: Bounds = ANY_SIZE
     """The bounds of the number of values."""
     step: int = 0
-    """The number of values of each part but the last one, which may have fewer; 0: of none."""
+    """The length of each part but the last, where the range is cut into equal parts; else 0."""
     from_line: bool = False
-    """True if values are counted from the line of memory on in which a row begins."""
+    """True if values are counted from the start of the cache line in which a row begins."""
 
 
 def size_of(at: BodyLowering, axis: Axis) -> SSAValue:

@@ -37,7 +37,7 @@ from tadc.passes.scheduling.tiles.tile import Tile
 
 
 def terms_ahead(at: Points, scan: Scan) -> SSAValue:
-    """The terms before all of those that elements add, in all lanes."""
+    """The initial total of a scan, in all lanes: of the terms ahead of the first element."""
     size = at.op.shape[-1]
     if not scan.has_terms_ahead(size):
         return identity(at, scan)
@@ -48,8 +48,11 @@ def terms_ahead(at: Points, scan: Scan) -> SSAValue:
 
 
 def next_total(at: Points, scan: Scan, before: SSAValue | None, total: SSAValue) -> SSAValue:
-    """Let a scan have its values at a vector: what segments `before` come to, the total of this
-    one so far, and the prefixes in the lanes. Gives the total behind the vector."""
+    """Set the values of a scan at a vector, and give the total behind it.
+
+    A value combines the earlier segments, `before`, with the total of this segment so far and the
+    prefix in its lane.
+    """
     prefixes = _prefixes(at, scan, _terms(at, scan))
     value = at.add(total, prefixes, scan.op)
     if before is not None:
@@ -59,24 +62,24 @@ def next_total(at: Points, scan: Scan, before: SSAValue | None, total: SSAValue)
 
 
 def identity(at: Points, scan: Scan) -> SSAValue:
-    """The total of no terms, in all lanes."""
+    """The identity of the reduction, in all lanes."""
     return at.splat(at.constant(scan.op.IDENTITY))
 
 
 def sum_before(at: BodyLowering, scan: Scan, before: CarriedTotals) -> SSAValue:
-    """The total of all segments before."""
+    """The total of all earlier segments."""
     return before.sum(at) if isinstance(scan.op, tix.SumOp) else before.totals[0]
 
 
 def joined(at: Points, scan: Scan, before: CarriedTotals, total: SSAValue) -> Sequence[SSAValue]:
-    """The total before the next segment, and the rounding errors of that."""
+    """The total with that of one more segment, and its rounding errors."""
     if isinstance(scan.op, tix.SumOp):
         return before.plus(at, [total]).carried
     return [at.add(before.totals[0], total, scan.op), *before.errors]
 
 
 def _terms(at: Points, scan: Scan) -> SSAValue:
-    """The terms that the elements of a vector add; those that are not there change nothing."""
+    """A vector of the terms that elements add, with the identity in lanes without a term."""
     tile = Tile(None, scan.own, 1, at.lanes, at.lanes)
     terms = Points(at, at.op, tile, Vectors(1))
     terms.index.values[scan.own] = at.index.form(Affine.of(scan.index) + scan.offset)
@@ -93,7 +96,7 @@ def _terms(at: Points, scan: Scan) -> SSAValue:
 
 
 def _prefixes(at: Points, scan: Scan, terms: SSAValue) -> SSAValue:
-    """In each lane the terms up to it: by doubling their number."""
+    """The inclusive prefixes of the lanes, by log n steps that shift and add."""
     step = 1
     while step < at.lanes:
         terms = at.add(_shifted(at, scan, terms, step), terms, scan.op)
@@ -102,7 +105,7 @@ def _prefixes(at: Points, scan: Scan, terms: SSAValue) -> SSAValue:
 
 
 def _shifted(at: Points, scan: Scan, lanes: SSAValue, step: int) -> SSAValue:
-    """The lanes moved in the direction of the scan; what moves in changes nothing."""
+    """Shift the lanes in the direction of the scan, with an identity of the reduction moved in."""
     signed = step if scan.is_forwards else -step
     sources = (lane - signed for lane in range(at.lanes))
     order = [n if 0 <= n < at.lanes else at.lanes for n in sources]
@@ -112,6 +115,6 @@ def _shifted(at: Points, scan: Scan, lanes: SSAValue, step: int) -> SSAValue:
 
 
 def _end(at: Points, scan: Scan, prefixes: SSAValue) -> SSAValue:
-    """The last of these prefixes, in all lanes."""
+    """Broadcast the last of these prefixes."""
     last = at.lanes - 1 if scan.is_forwards else 0
     return at.shuffled(prefixes, prefixes, [last] * at.lanes)

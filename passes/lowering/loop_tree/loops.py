@@ -80,8 +80,7 @@ def serial(scope: EmitScope, node: For, fill: FillScope) -> None:
 
 
 def _hoist_elements(scope: EmitScope, node: For) -> None:
-    """Compute what is the same for all elements at the points of a block, outside of the outermost
-    loop over them."""
+    """Hoist values that are invariant in a block's loops over elements out of the outermost one."""
     op = next((n.of for n in nodes_in(node) if isinstance(n, Store)), None)
     if op is None or not scope.has_vectors:
         return
@@ -91,7 +90,7 @@ def _hoist_elements(scope: EmitScope, node: For) -> None:
 
 
 def jammed(scope: EmitScope, node: For, fill: FillScope) -> None:
-    """A loop over iterations, as many jammed as its step is, and one by one the rest."""
+    """Emit an unroll-and-jam loop, by its step, and then a loop over the remainder."""
     at, width, indices = scope.at, node.step, node.axis.indices
     assert isinstance(at, Jammed)
     span = scope.interval(node.axis)
@@ -122,7 +121,7 @@ def jammed(scope: EmitScope, node: For, fill: FillScope) -> None:
 
 
 def terms(scope: EmitScope, node: For, op: tix.ReductionOp, fill: FillScope) -> None:
-    """A loop over terms; in segments where columns have many: the outermost one of them."""
+    """Emit a loop over terms; the outermost one runs in segments if the sum may be long."""
     if scope.has_lanes_along(op) or node.axis.indices[0] is not op.indices[0]:
         return _over_terms(scope, node, fill)
     points, start = scope.points_of_reduction(op), scope.accumulators[op]
@@ -140,7 +139,7 @@ def terms(scope: EmitScope, node: For, op: tix.ReductionOp, fill: FillScope) -> 
 def _in_segments(
     scope: EmitScope, segments: Segments, start: Lanes, fill: FillScope
 ) -> CarriedTotals:
-    """The loops over segments, each of which begins with `start`: the totals of all."""
+    """Emit the loops over segments, whose accumulators begin with `start`; give all totals."""
     op = segments.op
 
     def segment(at: BodyLowering, own: Sequence[SSAValue], carried: Lanes) -> Lanes:
@@ -155,7 +154,7 @@ def _in_segments(
 
 
 def _over_terms(scope: EmitScope, node: For, fill: FillScope) -> None:
-    """A loop over terms, or all of them written out; none over an index that has a value."""
+    """Emit a loop over terms, unrolled if marked so; none if a segment fixes the index."""
     if not scope.fixed.isdisjoint(node.axis.indices):
         return fill(scope)
     if node.mark is Mark.UNROLL:
@@ -173,7 +172,7 @@ def _over_terms(scope: EmitScope, node: For, fill: FillScope) -> None:
 
 
 def _numbers(axis: Axis) -> range:
-    """The values of an axis of terms whose bounds are numbers."""
+    """The values of an axis of terms whose bounds are constants."""
     assert isinstance(axis.range, tix.ReductionOp)
     found = constant_range(axis.range, axis.indices[0])
     assert found is not None, "loops with other bounds are not unrolled"
@@ -200,7 +199,7 @@ def terms_before(scope: EmitScope, scan: Scan, fill: FillScope) -> None:
 
 
 def whole(scope: EmitScope, node: For, fill: FillScope) -> None:
-    """All vectors of a step, which the range has."""
+    """Emit the vectors of one whole step, without a loop."""
     span, lanes = scope.interval(node.axis), scope.vector.lanes if scope.vector else 1
     inner = scope.inside(scope.at.inside(scope.at.index.block))
     inner.begin_vectors(node.step // lanes, None)
@@ -210,7 +209,7 @@ def whole(scope: EmitScope, node: For, fill: FillScope) -> None:
 
 
 def masked(scope: EmitScope, node: For, fill: FillScope) -> None:
-    """A loop over vectors, in whole steps, then under masks."""
+    """Emit a loop over vectors by whole steps, and then a loop over the remainder under masks."""
     vector = scope.vector
     assert vector is not None
     ahead = scope.inside(scope.at.inside(scope.at.index.block))
@@ -233,7 +232,7 @@ def masked(scope: EmitScope, node: For, fill: FillScope) -> None:
 
 
 def vectors(scope: EmitScope, node: For, fill: FillScope) -> None:
-    """Statements with the values of an axis in lanes: some are about terms in lanes."""
+    """Emit statements with the values of an axis in lanes: of elements, of terms, or of a scan."""
     scans = [n.of for n in nodes_in(node) if isinstance(n, Carry) and isinstance(n.of, Scan)]
     combined = [n.of for n in nodes_in(node) if isinstance(n, Combine)]
     if combined:
@@ -245,8 +244,7 @@ def vectors(scope: EmitScope, node: For, fill: FillScope) -> None:
 
 
 def _ahead(scope: EmitScope, node: For) -> EmitScope:
-    """The scope of vectors, with what is the same for all of them; of vectors with borders, some of
-    that stays in registers along a row."""
+    """The scope of vectors, with loop-invariant values hoisted, unless loops at borders do that."""
     inner = scope.along(node)
     if any(isinstance(n, For) and n.phases for n in nodes_in(node)):
         return inner
@@ -260,7 +258,7 @@ def _indices_in(node: For) -> list[SSAValue]:
 
 
 def _dots(scope: EmitScope, node: For, ops: Sequence[tix.ReductionOp], fill: FillScope) -> None:
-    """Reductions with terms in lanes: numbers of each jammed iteration."""
+    """Emit reductions with their terms in lanes, as dot products, for each jammed iteration."""
     assert isinstance(scope.at, Jammed)
     rows, lead = scope.at.every, ops[0]
     for op in ops:
@@ -285,7 +283,10 @@ def _dots(scope: EmitScope, node: For, ops: Sequence[tix.ReductionOp], fill: Fil
 def _dots_in_segments(
     scope: EmitScope, node: For, ops: Sequence[tix.ReductionOp], segments: Segments, fill: FillScope
 ) -> Lanes:
-    """The loops over segments; where there is one, nothing waits for how totals are added."""
+    """Emit the loops over segments; a single one gives its sums without the compensated totals.
+
+    So nothing waits for the addition of totals.
+    """
     at, count = scope.at, len(ops)
     axes = [n.axis for n in nodes_in(node) if isinstance(n, For)]
 
@@ -313,7 +314,7 @@ def _dots_in_segments(
 
 
 def _scans(scope: EmitScope, node: For, scans: Sequence[Scan], fill: FillScope) -> None:
-    """Scans along lanes: in segments, where these may be several and have sums."""
+    """Emit scans along lanes; sums that may have several segments run segment by segment."""
     ahead = replace(_ahead(scope, node), scans={scan.op: scan for scan in scans})
     span = ahead.interval(node.axis)
     sums = any(isinstance(scan.op, tix.SumOp) for scan in scans)
@@ -325,7 +326,7 @@ def _scans(scope: EmitScope, node: For, scans: Sequence[Scan], fill: FillScope) 
     backwards = any(not scan.is_forwards for scan in scans)
 
     def segment(block: BodyLowering, k: SSAValue, carried: Lanes) -> Lanes:
-        """The totals behind a segment, whose elements show those before it and its own."""
+        """Emit a segment, and give the totals with that segment added."""
         inner = ahead.inside(block)
         first = mirrored(block, span.low, end, width, k) if backwards else k
         last = block.index.min(block.index.add(first, width), span.high)

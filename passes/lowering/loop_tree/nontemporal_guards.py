@@ -15,10 +15,9 @@ from tadc.passes.scheduling.loop_tree.nodes import Exceeds
 
 
 def exceeds(index: IndexLowering, test: Exceeds) -> SSAValue:
-    """A bit that says whether tensors have more bytes than the largest cache, computed outside of
-    all loops.
+    """A bit that says whether tensors exceed the largest cache, hoisted out of all loops.
 
-    Of a tensor that has more elements than the result, about as many are read as that has.
+    A tensor larger than the result counts as one of its size: about as many elements are read.
     """
     outside = index.outermost(())
     shapes = test.shapes

@@ -36,7 +36,7 @@ Kept = dict[tuple[SSAValue, int], SSAValue]
 just added to."""
 
 Reciprocals = Sequence[Mapping[SSAValue, SSAValue]]
-"""For each jammed iteration the reciprocals of numbers that lanes are divided by."""
+"""The reciprocals of divisors, for each jammed iteration."""
 
 
 @dataclass
@@ -45,13 +45,13 @@ class Vectors:
 
     count: int
     mask: SSAValue | None = None
-    """The lanes that there are; None: all."""
+    """The lanes that are on; None for all."""
     kept: Kept = field(default_factory=Kept)
     loaded: dict[object, SSAValue] = field(default_factory=dict[object, SSAValue])
-    """The elements that are in registers since they were loaded, for all definitions."""
+    """The elements that were loaded into registers, which all definitions share."""
 
     def copy(self) -> Vectors:
-        """Vectors of a block inside, which loads for itself what this one has not loaded."""
+        """A copy for a nested block, whose loads are not visible outside of it."""
         return replace(self, kept=dict(self.kept), loaded=dict(self.loaded))
 
 
@@ -61,14 +61,14 @@ class Guards:
 
     phases: Sequence[Phase] = ()
     kind: type[Points] | None = None
-    """The lowering of their vectors."""
+    """The class of lowering for their vectors."""
 
 
 class Points(KnownNumbers, LaneChoices):
-    """Emits what the statements of a definition compute, at all points."""
+    """Emits values of a definition at all points: each vector of each jammed iteration."""
 
     taken: Mapping[SSAValue, Sequence[Neighbour]] = MappingProxyType({})
-    """Values that are taken from other points."""
+    """Values that another point has too, with the distance to it."""
 
     def __init__(
         self,
@@ -85,20 +85,20 @@ class Points(KnownNumbers, LaneChoices):
         self.numbers = at.numbers
         self.ranges = dict(at.ranges)
         self.rows = at.every if isinstance(at, Jammed) else [at]
-        """The lowerings of the numbers of jammed iterations."""
+        """The scalar lowering of each jammed iteration."""
         self.mask = vectors.mask
         self.loaded = vectors.loaded
         self.vectors = vectors
         self.reciprocals = reciprocals
 
     def of_block(self, block: Block, vectors: Vectors) -> Self:
-        """The points of a block inside, which has these vectors."""
+        """The points of a nested block, which has these vectors."""
         inner = self.inside(block)
         inner.vectors, inner.loaded = vectors, vectors.loaded
         return inner
 
     def placed(self, places: Mapping[Variable, Affine]) -> Self:
-        """Points at which indices have other places: all but loads is computed anew."""
+        """A copy in which indices have other places: both share loads, but no other new values."""
         inner = self.apart()
         inner.index = self.index.placed(places)
         return inner
@@ -111,7 +111,7 @@ class Points(KnownNumbers, LaneChoices):
         return inner
 
     def at_vector(self, vector: int) -> list[Self]:
-        """The lowerings of a vector in all jammed iterations."""
+        """The lowering of one vector, in each jammed iteration."""
         return [self.at(row, vector) for row in self.tile.rows_in([self.tile.row_index])]
 
     @property
@@ -121,7 +121,7 @@ class Points(KnownNumbers, LaneChoices):
         return [self.at(row, vector) for row in rows for vector in range(self.vectors.count)]
 
     def hoist(self, inside: Collection[SSAValue]) -> None:
-        """Compute what is the same for all values of the indices `inside`."""
+        """Compute the values that are invariant in the loops over the indices `inside`."""
         known = [c for c in index_set(self.op) if not any(c.form[v] for v in inside)]
         made = {tensor for tensor, _ in self.vectors.kept}
         for op in invariants(self.op.body, inside, known, self.uses, made):
@@ -130,12 +130,11 @@ class Points(KnownNumbers, LaneChoices):
                     at.value(op.results[0])
 
     def follow(self, phase: Phase) -> None:
-        """Let choices take the sides that they take where none of them changes sides."""
+        """Fix the side that each choice of a phase takes in the interior."""
         self.sides = phase.inside.sides
 
     def store(self, value: SSAValue, is_streaming: bool = False) -> None:
-        """Store a vector of elements in their place, less the lanes that a mask leaves out; whole
-        ones past the caches."""
+        """Store a vector under the mask; a whole one past the caches if it `is_streaming`."""
         self.store_from(Affine.of(self.op.indices[-1]), value, self.mask, is_streaming)
 
     def store_from(
@@ -162,7 +161,7 @@ class Points(KnownNumbers, LaneChoices):
     # --- values ---
 
     def key(self, op: tix.ReadOp, mask: SSAValue | None) -> object:
-        """A key that definitions share which have the same values for their indices."""
+        """The key of a load by values of indices, by which definitions share equal loads."""
         values: dict[Variable, Affine] = {
             v: Affine.of(self.index.values[v])
             for form in op.forms
@@ -182,7 +181,7 @@ class Points(KnownNumbers, LaneChoices):
         return self._quotient(op) if isinstance(op, ew.DivOp) else super()._emitted(value)
 
     def _elsewhere(self, value: SSAValue) -> SSAValue | None:
-        """A value at this point that another one has; None if there is none."""
+        """A value of this point that another point of the block has too; None if none has it."""
         for same in self.taken.get(value, ()):
             row = None if self.row is None else self.row + same.rows
             if row is not None and not 0 <= row < self.tile.rows:

@@ -38,11 +38,11 @@ from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.lowering.scalars.elementary import AS_WRITTEN
 
 MOST_BITS = {32: 40, 64: 400}
-"""For numbers of so many bits, divisors are at most 2 to this power, and at least 1 over that."""
+"""The largest exponent of 2 in the size of a safe divisor, and of 1 over it, by bits of a float."""
 
 
 def divisors(op: tix.DefineOp, column: SSAValue, at: BodyLowering) -> dict[SSAValue, SSAValue]:
-    """The numbers that are known in a row and that elements of it are divided by."""
+    """The divisors of elements that are invariant along a row and already computed."""
     uses = IndexUses()
     return {
         o.rhs: at.scalars[o.rhs]
@@ -55,7 +55,7 @@ def divisors(op: tix.DefineOp, column: SSAValue, at: BodyLowering) -> dict[SSAVa
 
 
 def are_safe(at: BodyLowering, numbers: Iterable[SSAValue]) -> SSAValue:
-    """A test that all of one or more divisors are in the range where reciprocals serve."""
+    """A test that all of one or more divisors are in the range where reciprocals are safe."""
     return all_of(at, [test for number in numbers for test in _tests(at, number)])
 
 
@@ -74,7 +74,7 @@ def reciprocal(at: BodyLowering, number: SSAValue) -> SSAValue:
 def quotient_of(
     at: VectorLowering, dividend: SSAValue, divisor: SSAValue, reciprocal: SSAValue
 ) -> SSAValue:
-    """The quotients of a vector by a number that is safe."""
+    """Divide a vector by a safe number: a product with its reciprocal, and a correction."""
     s, r = at.splat(divisor), at.splat(reciprocal)
     q = at.insert(arith.MulfOp(dividend, r, AS_WRITTEN)).result
     rest = at.insert(math.FmaOp(q, s, _minus(at, dividend))).result

@@ -58,7 +58,7 @@ def _where(
 
 
 def _body(op: tix.ReductionOp, at: BodyLowering) -> SSAValue:
-    """The value of a term, or a factor, whose index is known; products of these are, too."""
+    """Emit the body of a reduction, whose index has a value, and give what it yields."""
     for inner in op.body.block.ops:
         if not isinstance(inner, tix.YieldOp) and inner.results[0] not in at.scalars:
             at.operation(inner)

@@ -37,18 +37,18 @@ from tadc.passes.scheduling.tiles.tile import Tile
 
 @dataclass
 class EmitScope:
-    """The block at hand, and what is known there."""
+    """The block into which nodes are emitted, with the values that are available in it."""
 
     at: BodyLowering
-    """The lowering of numbers: in rows, of all jammed iterations."""
+    """The lowering of numbers, for all jammed iterations where there are any."""
     parts: Mapping[Axis, Interval]
-    """The parts of ranges that loops around leave."""
+    """The part of an axis that the loops around leave."""
     jam: For | None = None
     """The loop whose iterations are jammed."""
     vector: For | None = None
     """The loop whose values are in the lanes of vectors."""
     vectors: Vectors = field(default_factory=lambda: Vectors(0))
-    """The vectors that there are here."""
+    """The vectors that this block computes at a time."""
     points: dict[SSAValue, Points] = field(default_factory=dict["SSAValue", Points])
     """The points of definitions, by the index that runs along the lanes."""
     accumulators: dict[tix.ReductionOp, Lanes] = field(
@@ -64,7 +64,7 @@ class EmitScope:
     before: Mapping[tix.ReductionOp, SSAValue] = field(
         default_factory=dict["tix.ReductionOp", SSAValue]
     )
-    """The totals of these in all segments before."""
+    """The totals of these scans in all earlier segments."""
     reciprocals: Reciprocals = ()
     guards: Guards = field(default_factory=Guards)
     """The sides that choices take here."""
@@ -74,7 +74,7 @@ class EmitScope:
     # --- scopes inside ---
 
     def inside(self, at: BodyLowering) -> EmitScope:
-        """The scope of a block inside."""
+        """The scope of a nested block."""
         vectors, own = self.vectors.copy(), dict(self.accumulators)
         points = {v: each.of_block(at.index.block, vectors) for v, each in self.points.items()}
         return replace(self, at=at, vectors=vectors, points=points, accumulators=own)
@@ -93,7 +93,7 @@ class EmitScope:
         return replace(self, at=at, points=points, accumulators=own)
 
     def begin_vectors(self, count: int, mask: SSAValue | None) -> None:
-        """Let there be so many vectors here, of which nothing is known yet."""
+        """Begin `count` vectors in this block, without any values yet."""
         self.vectors, self.points = Vectors(count, mask), {}
 
     def alone(self, at: Jammed) -> EmitScope:
@@ -145,7 +145,7 @@ class EmitScope:
         return Interval(low, high, length)
 
     def test(self, tests: Sequence[Constraint | Exceeds]) -> SSAValue:
-        """A conjunction, as a bit; an index without a value is the first one of its part."""
+        """A conjunction of tests, as a bit; indices without a value begin their part."""
         at = self.at.inside(self.at.index.block)
         for axis, part in self.parts.items():
             for index in axis.indices:
@@ -166,7 +166,7 @@ class EmitScope:
         return [value for op in ops for value in self.accumulators[op]]
 
     def give(self, ops: Sequence[tix.ReductionOp], values: Lanes) -> None:
-        """Let the accumulators of reductions hold these values."""
+        """Set the values in the accumulators of reductions."""
         for op in ops:
             count = len(self.accumulators[op])
             self.accumulators[op], values = [*values[:count]], values[count:]
@@ -174,7 +174,7 @@ class EmitScope:
     # --- points ---
 
     def points_of(self, op: tix.DefineOp, indices: Sequence[SSAValue]) -> Points:
-        """The points of a statement with these indices, of a definition, in this block."""
+        """The points of a definition in this block, for a statement with these indices."""
         assert self.vector is not None
         assert isinstance(self.at, Jammed)
         column = self.vector.axis.index_in(indices)
@@ -208,8 +208,7 @@ class EmitScope:
     # --- hoisting ---
 
     def hoist(self, node: Node, inside: Collection[SSAValue]) -> None:
-        """Compute the numbers that the statements of a node have in common for all values of the
-        indices `inside`."""
+        """Hoist numbers of a node's statements that are invariant in the loops over `inside`."""
         assert isinstance(self.at, Jammed)
         for statement in nodes_in(node):
             match statement:

@@ -42,8 +42,11 @@ from tadc.passes.scheduling.recurrences import Recurrence
 from tadc.passes.scheduling.scans import Scan
 
 AtPoints = Add | Carry | Store | Interleave
-"""Statements of each point: where several follow each other, one vector has all of them before the
-next one, so that what they have in common stays in registers."""
+"""Statements that are emitted point by point.
+
+A vector has all of several such statements before the next vector, so that values which they share
+stay in registers.
+"""
 
 
 def emit_statement(scope: EmitScope, node: Begin | Join | Combine) -> None:
@@ -78,7 +81,7 @@ def emit_at_points(scope: EmitScope, nodes: Sequence[AtPoints]) -> None:
 
 
 def _clear(scope: EmitScope, buffer: StoredAccumulators | ResultAccumulators) -> None:
-    """Let accumulators in memory have no terms."""
+    """Fill accumulators in memory with the identity of their reduction."""
     if isinstance(buffer, StoredAccumulators):
         return buffer.begin(scope.at)
     points = scope.points_of_reduction(buffer.of)
@@ -87,7 +90,7 @@ def _clear(scope: EmitScope, buffer: StoredAccumulators | ResultAccumulators) ->
 
 
 def _begin(scope: EmitScope, op: tix.ReductionOp) -> None:
-    """Give a reduction accumulators without terms; a scan along lanes has those ahead of all."""
+    """Begin accumulators with the identity, or those of a scan with the terms ahead of it."""
     if scope.vector is None:
         scope.accumulators[op] = [scope.at.constant(op.IDENTITY)]
         return
@@ -100,7 +103,7 @@ def _begin(scope: EmitScope, op: tix.ReductionOp) -> None:
 
 
 def _combine(scope: EmitScope, op: tix.ReductionOp) -> None:
-    """Combine the vectors of each jammed iteration, and their lanes, to a number."""
+    """Reduce the vectors of each jammed iteration, and then their lanes, to one number."""
     points, held = scope.points_of_reduction(op), scope.accumulators[op]
     width = len(held) // len(points.rows)
     numbers: list[SSAValue] = []
@@ -131,7 +134,7 @@ def _emit_number(scope: EmitScope, node: AtPoints) -> None:
 
 
 def _store_numbers(at: Jammed, node: Store) -> None:
-    """The only element that a definition has in each jammed iteration."""
+    """Keep or store the single element that a definition has in each jammed iteration."""
     op = node.of
     for inner in op.body.block.ops:
         if not isinstance(inner, tix.YieldOp) and not {*inner.results} <= at.scalars.keys():
@@ -207,7 +210,7 @@ def _store(scope: EmitScope, node: Store, vector: int) -> None:
 
 
 def _interleave(scope: EmitScope, ops: Sequence[tix.DefineOp], vector: int) -> None:
-    """Store a vector of each phase of a row, their elements in turns."""
+    """Store a vector of each phase of a row, with their elements interleaved."""
     points = [scope.points_of(op, op.indices).at(None, vector) for op in ops]
     first, count = points[0], len(ops)
     values = [at.lanes_of(tix.yielded(op.body)) for op, at in zip(ops, points, strict=True)]
@@ -221,7 +224,7 @@ def _interleave(scope: EmitScope, ops: Sequence[tix.DefineOp], vector: int) -> N
 
 
 def _interleaved(at: Points, vectors: Sequence[SSAValue]) -> list[SSAValue]:
-    """The elements of several vectors in turns, as so many vectors."""
+    """Interleave the elements of several vectors, into as many vectors."""
     count, width = len(vectors), at.lanes
     turns = [(place % count, place // count) for place in range(count * width)]
     return [at.picked(vectors, turns[n : n + width]) for n in range(0, count * width, width)]

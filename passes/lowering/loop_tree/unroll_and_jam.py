@@ -23,10 +23,10 @@ from tadc.passes.rewriting.shallow_copy import shallow_copy
 
 
 class KnownNumbers(SegmentLowering):
-    """Emits values; elements that were kept before are not read again."""
+    """Emits values; elements that are in registers are not loaded."""
 
     numbers: dict[SSAValue, SSAValue]
-    """The only element that some tensors have here."""
+    """The single element that some tensors have in this iteration."""
     uses: IndexUses
 
     def _read(self, op: tix.ReadOp) -> SSAValue:
@@ -34,8 +34,7 @@ class KnownNumbers(SegmentLowering):
 
 
 class Jammed(KnownNumbers):
-    """Emits the numbers of an iteration; those that are jammed with it have lowerings of their own,
-    in the same block."""
+    """Emits numbers of an iteration; each one jammed with it has a lowering in the block."""
 
     def __init__(self, *arguments: Any, **options: Any):
         super().__init__(*arguments, **options)
@@ -44,11 +43,11 @@ class Jammed(KnownNumbers):
         self.others: Sequence[Self] = ()
         """The lowerings of further iterations, which are jammed with this one."""
         self.lazy: dict[Operation, Callable[[Self], None]] = {}
-        """Reductions in choices, each with what emits its loops."""
+        """Reductions in choices, each with what emits its loops on demand."""
 
     @property
     def every(self) -> list[Self]:
-        """The lowerings of all iterations."""
+        """The lowerings of all jammed iterations, this one first."""
         return [self, *self.others]
 
     def inside(self, block: Block) -> Self:
@@ -58,7 +57,7 @@ class Jammed(KnownNumbers):
         return inner
 
     def jammed(self, indices: Sequence[SSAValue], count: int, first: SSAValue) -> Self:
-        """The lowering of so many iterations, in which indices have successive values."""
+        """The lowering of `count` jammed iterations, with indices from `first` on."""
         found = self.inside(self.index.block)
         found.others = [self.inside(self.index.block) for _ in range(1, count)]
         for n, at in enumerate(found.every):
@@ -76,9 +75,10 @@ class Jammed(KnownNumbers):
     def compute_ahead(
         self, body: Region, inside: Collection[SSAValue], known: list[tix.Constraint]
     ) -> None:
-        """Compute what a body has that is the same for all values of the indices `inside`.
+        """Compute the values of a body that are invariant in the loops over the indices `inside`.
 
-        Elements are read ahead only where they are there whenever the constraints `known` hold.
+        Elements are loaded ahead only where they are in bounds whenever the constraints `known`
+        hold.
         """
         for at in self.every:
             for op in invariants(body, inside, known, at.uses, at.numbers):
@@ -86,7 +86,7 @@ class Jammed(KnownNumbers):
                     at.operation(op)
 
     def _scalar(self, op: Operation) -> SSAValue:
-        """A value of this iteration alone: a reduction in a choice is for those that make it."""
+        """Emit a value; a reduction in a choice is emitted on demand, for this iteration alone."""
         if op not in self.lazy:
             return super()._scalar(op)
         alone = shallow_copy(self)
@@ -102,9 +102,11 @@ def invariants(
     uses: IndexUses,
     made: Container[SSAValue],
 ) -> Iterator[Operation]:
-    """The operations of a body that do not depend on the indices of loops `inside`, and may run
-    before them: elements of tensors that are `made`, and of others those that are there whenever
-    the constraints `known` hold."""
+    """The operations of a body that are invariant in the loops over `inside`, and safe to hoist.
+
+    A load is safe if its tensor is `made`, or if it is in bounds whenever the constraints `known`
+    hold.
+    """
     later = set[SSAValue]()
     for op in body.block.ops:
         is_made = isinstance(op, tix.ReadOp) and op.tensor in made

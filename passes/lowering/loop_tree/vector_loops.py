@@ -26,18 +26,18 @@ Lanes = Sequence[SSAValue]
 """Vectors of partial results."""
 
 EmitVectors = Callable[[BodyLowering, SSAValue, int, SSAValue | None, Lanes], Lanes]
-"""Emits so many vectors from a value of the index on, under the mask if there is one."""
+"""Emits a number of vectors from a value of the index on, under the mask if there is one."""
 
 MOST_VECTORS_IN_LINE = 4
-"""Vectors of the longest spans without loops."""
+"""The largest number of vectors that are emitted without a loop."""
 
 
 @dataclass(frozen=True)
 class VectorLoop:
-    """A loop over all vectors of a span, so many at a time; the last one is masked.
+    """A loop over all vectors of a span, several at a time, with a masked remainder.
 
-    Backwards, that one comes first, and the first one last. A span that ends before it begins, as
-    bounds that differ from row to row may say, has none.
+    Backwards, the remainder comes first, and the first vector last. A span that ends before it
+    begins, as bounds that differ from row to row may say, has no vectors.
     """
 
     span: Interval
@@ -47,7 +47,7 @@ class VectorLoop:
     backwards: bool = False
 
     def emit(self, at: BodyLowering, carried: Lanes, emit: EmitVectors) -> Lanes:
-        """EmitVectors the loop, which carries partial results: gives what they are in the end."""
+        """Emit the loop, which carries partial results, and give their final values."""
         least, most = self.span.length
         full = int(max(0, least)) // self.lanes  # a difference of sizes may be less than 0
         count = ceil(min(most / self.lanes, MOST_VECTORS_IN_LINE + 1))
@@ -56,7 +56,7 @@ class VectorLoop:
         return self._loops(at, carried, emit)
 
     def _loops(self, at: BodyLowering, carried: Lanes, emit: EmitVectors) -> Lanes:
-        """The loop over whole steps, and the one over what is left."""
+        """Emit the loop over whole steps, and the loop over the remainder."""
         low, high, (least, most) = self.span.low, self.span.high, self.span.length
         if least != most:
             high = at.index.max(low, high)
@@ -86,7 +86,7 @@ class VectorLoop:
     def _in_line(
         self, at: BodyLowering, full: int, count: int, carried: Lanes, emit: EmitVectors
     ) -> Lanes:
-        """So many full vectors, and one more under a mask if there are more in all."""
+        """Emit `full` whole vectors without a loop, and a masked one if `count` is more."""
         whole = full // self.vectors * self.vectors
         places = [*range(0, whole, self.vectors), *range(whole, count)]
         for place in reversed(places) if self.backwards else places:
@@ -98,5 +98,5 @@ class VectorLoop:
         return carried
 
     def _mask(self, at: BodyLowering, k: SSAValue) -> SSAValue:
-        """The mask of a vector that begins here, and may lack lanes."""
+        """The mask of a vector that begins at `k` and may lack lanes."""
         return first_lanes(at, at.index.sub(self.span.high, k), self.lanes)
