@@ -30,7 +30,7 @@ from tadc.dialects.quick import append, block_with, make, operands_of, ops_in
 from tadc.passes.analysis.index_ranges import yielded
 
 Coordinates = tuple[int, ...]
-"""A number for each index that has copies: that of one of them."""
+"""The number of a copy, for each index that has copies."""
 
 Dependence = frozenset[int]
 """The indices that have copies, by number, on which a value depends."""
@@ -46,12 +46,12 @@ class Dependences:
             v: frozenset([n]) for n, v in enumerate(copied)
         }
         self.around: dict[Operation, Dependence] = {}
-        """The indices for which each operation has copies: a store for all."""
+        """The indices for which each operation is copied; a store is copied for all of them."""
         self.every = frozenset(range(len(copied)))
         self._block(block, NONE)
 
     def of(self, *values: SSAValue) -> Dependence:
-        """The indices on which one of these depends."""
+        """The indices on which at least one of these values depends."""
         return NONE.union(*(self.of_value.get(v, NONE) for v in values))
 
     def _block(self, block: Block, around: Dependence) -> None:
@@ -69,7 +69,7 @@ class Dependences:
                     self.of_value.update((result, own) for result in op.results)
 
     def _loop(self, op: scf.ForOp, around: Dependence) -> None:
-        """Carried values depend on those that are yielded, which may depend on them."""
+        """Find the dependences of carried values, which may depend on each other: a fixed point."""
         self.around[op] = around
         index, *carried = op.body.block.args
         self.of_value[index] = around
@@ -100,17 +100,18 @@ class Copier:
     counts: Sequence[int]
     """The number of copies of each index that has some."""
     inside: Mapping[tuple[int, int], SSAValue]
-    """Tests that a copy of an index is below its size, where that is not known."""
+    """Tests that a copy of an index is in bounds, where that is not known."""
 
     def __post_init__(self) -> None:
         self.values: dict[tuple[SSAValue, Coordinates], SSAValue] = {}
 
     def value(self, value: SSAValue, at: Coordinates) -> SSAValue:
-        """The copy of a value for these coordinates; itself where it is from outside."""
+        """The copy of a value for these coordinates; a value from outside of the loop is its
+        own."""
         return self.values.get((value, self._own(value, at)), value)
 
     def define(self, value: SSAValue, at: Coordinates, copy: SSAValue) -> None:
-        """Let a copy stand for a value at these coordinates."""
+        """Record the copy of a value at these coordinates."""
         copy.name_hint = value.name_hint
         self.values[value, self._own(value, at)] = copy
 
@@ -119,7 +120,7 @@ class Copier:
         return tuple(c if n in own else 0 for n, c in enumerate(at))
 
     def _each(self, free: Dependence, at: Coordinates) -> Iterator[Coordinates]:
-        """All coordinates of indices that are free, with the others as they are."""
+        """All coordinates that differ from `at` in the free indices only."""
         return product(*(range(self.counts[n]) if n in free else (c,) for n, c in enumerate(at)))
 
     def copy(self, block: Block, to: Block, at: Coordinates, around: Dependence = NONE) -> None:
@@ -154,7 +155,7 @@ class Copier:
     def _results(
         self, values: Sequence[SSAValue], around: Dependence, at: Coordinates
     ) -> list[tuple[int, Coordinates]]:
-        """The results of a copy: the number of the old one, and the coordinates."""
+        """The results of a copied operation: the number of each old result, with coordinates."""
         return [
             (n, each)
             for n, value in enumerate(values)
@@ -196,7 +197,7 @@ class Copier:
         at: Coordinates,
         around: Dependence,
     ) -> None:
-        """Copies of all in a region, and what they yield."""
+        """Copy a region into `body`, and yield the copies of its results."""
         self.copy(region.block, body, at, around)
         old = yielded(region)
         append(body, scf.YieldOp(*(self.value(old[n], each) for n, each in places)))
@@ -210,7 +211,7 @@ class Copier:
             self.define(op.results[n], each, result)
 
     def _store(self, op: memref.StoreOp, to: Block, at: Coordinates) -> None:
-        """A store, where its element is one."""
+        """Copy a store, predicated by the tests that the copies of its indices are in bounds."""
         store = self._plain(op, at)
         tests = [self.inside[place] for place in enumerate(at) if place in self.inside]
         if not tests:

@@ -32,17 +32,20 @@ WARP = 32
 """Threads that read memory together."""
 
 COPIES = (1, 2, 4, 8)
-"""Copies of one index."""
+"""The numbers of copies that an index can have."""
 
 MOST_COPIES = 32
-"""Elements of a thread at most."""
+"""The largest number of elements of a thread."""
 
 MOST_REGISTERS = 96
-"""Numbers of 32 bits, totals and what one term of them reads, that a thread holds at most: of 255
-at most, there are 128 if a multiprocessor is to have two blocks of 256 threads."""
+"""The largest number of 32-bit values that a thread holds: totals, and the reads of one term.
+
+A thread has at most 255 registers, and 128 if a multiprocessor is to have two blocks of 256
+threads.
+"""
 
 MOST_OPERATIONS = 1500
-"""Operations of a kernel: the compiler takes time for each."""
+"""The largest number of operations of a kernel: compile time grows with it."""
 
 NEEDED_THREADS = 160_000
 """Threads that hide the latency of memory: three fifths of what an H100 holds. With fewer, for the
@@ -60,18 +63,18 @@ class Tile:
 
     @property
     def lanes(self) -> int:
-        """The threads that follow each other by the last index, where this has copies."""
+        """The threads with consecutive values of the last index; 1 where it has no copies."""
         return WARP if self.copies[-1] > 1 else 1
 
     @property
     def steps(self) -> tuple[int, ...]:
-        """By how much an index differs in neighbouring tiles."""
+        """The distance of neighbouring tiles along each index."""
         return (*self.copies[:-1], self.copies[-1] * self.lanes)
 
 
 @dataclass(frozen=True)
 class _Work:
-    """The work for one element, by the indices on which it depends."""
+    """The work for one element, each part by the set of indices on which it depends."""
 
     cycles: Mapping[Dependence, float]
     registers: Mapping[Dependence, int]
@@ -111,7 +114,7 @@ def _time(tile: Tile, work: _Work, extents: Sequence[int]) -> float:
 
 
 def _total(amounts: Mapping[Dependence, float], tile: Tile) -> float:
-    """The sum of amounts, each as often as there are copies."""
+    """The sum of amounts, each multiplied by the copies of the indices on which it depends."""
     return sum(n * prod(tile.copies[i] for i in d) for d, n in amounts.items())
 
 

@@ -26,17 +26,16 @@ from tadc.passes.rewriting.shallow_copy import shallow_copy
 from tadc.passes.scheduling.tiles.sum_lengths import constraints_of
 
 Strides: TypeAlias = Mapping[tuple[SSAValue, tuple[Affine, ...]], Sequence[Stride]]
-"""The strides of a tensor that is seen in a shape."""
+"""The strides of each tensor, in each shape in which it is read."""
 
 
 class BodyLowering(ScalarLowering):
     """Emits the scalars of one block of a body.
 
-    `buffers` belong to the tensors that it reads, and `strides` to these in the shapes in which it
-    sees them; rows of those that are `strided` may lie apart. `scalars` holds the values that are
-    emitted so far, and the operations in `as_written` keep their order, without fused products.
-    `ranges` holds first values, and values behind the last, of indices that run over a part of
-    their range here.
+    `buffers` maps tensors to their memory, and `strides` a tensor in a shape to its strides; the
+    rows of `strided` tensors need not be contiguous. `scalars` maps values to what was emitted for
+    them. Operations in `as_written` keep their order, without fused products. `ranges` maps indices
+    that run over a part of their range to its bounds.
     """
 
     def __init__(
@@ -58,7 +57,7 @@ class BodyLowering(ScalarLowering):
         self.ranges: dict[SSAValue, tuple[SSAValue, SSAValue]] = {}
 
     def inside(self, block: Block) -> Self:
-        """The lowering of a block inside, which can use what this one has computed so far."""
+        """The lowering of a nested block, in which all values computed so far are available."""
         inner = shallow_copy(self)
         inner.index = self.index.inside(block)
         inner.scalars = dict(self.scalars)
@@ -117,7 +116,7 @@ class BodyLowering(ScalarLowering):
         return self.reduce(op, op.indices, self.constant(0.0))
 
     def bounds(self, op: tix.ReductionOp, own: Sequence[SSAValue]) -> tuple[SSAValue, SSAValue]:
-        """First value, and the value behind the last, of the first of `own`.
+        """The bounds [first, end) of the first of `own`.
 
         `own` are the last indices of a reduction; those before them are known.
         """
@@ -128,7 +127,7 @@ class BodyLowering(ScalarLowering):
         return self.ranges[index]
 
     def reduce(self, op: tix.ReductionOp, own: Sequence[SSAValue], start: SSAValue) -> SSAValue:
-        """The loops of the indices `own` of a reduction that has come to `start`."""
+        """Emit the loops over the indices `own` of a reduction, with the initial value `start`."""
         if not own:
             inner = shallow_copy(self)
             inner.scalars = dict(self.scalars)
@@ -145,7 +144,7 @@ class BodyLowering(ScalarLowering):
         return self.insert(loop).results[0]
 
     def combined(self, op: tix.ReductionOp, x: SSAValue, y: SSAValue) -> SSAValue:
-        """The value of a reduction of two terms, or of two parts."""
+        """Combine two terms, or two partial results, of a reduction."""
         flags = AS_WRITTEN if op in self.as_written else REASSOCIATED
         match op:
             case tix.SumOp():

@@ -24,7 +24,7 @@ CONTRACT = arith.FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 APPROXIMATE = arith.FastMathFlagsAttr([FastMathFlag.APPROX_FUNC])
 """An elementary function may come from another library for vectors than for a number alone."""
 SIGNLESS = arith.FastMathFlagsAttr([FastMathFlag.NO_SIGNED_ZEROS])
-"""The maximum of zeros may be either: processors have no instruction that tells them apart."""
+"""The maximum of 0 and -0 may be either: processors have no instruction that tells them apart."""
 AS_WRITTEN = arith.FastMathFlagsAttr("none")
 """For values that must round identically everywhere (`passes/analysis/rounding.py`)."""
 
@@ -79,7 +79,7 @@ class ScalarLowering:
         operands: Sequence[SSAValue],
         flags: arith.FastMathFlagsAttr,
     ) -> SSAValue:
-        """The result of an operation that has flags."""
+        """Emit an operation with fast-math flags, and give its result."""
         if kind in _ARITHMETIC:
             a, b = operands
             op = operations.binary(cast("type[Operation]", kind), a, b, fastmath=flags)
@@ -145,4 +145,4 @@ _COMPOSED: Mapping[type[Operation], Callable[[ScalarLowering, SSAValue], SSAValu
     ew.SigmoidOp: _sigmoid,
     ew.ReluOp: _relu,
 }
-"""Functions that are made of others."""
+"""Functions that are composed of other operations."""

@@ -23,16 +23,16 @@ from tadc.passes.lowering import operations
 from tadc.passes.lowering.operations import OpT
 
 LARGEST_NUMBER = 2**62
-"""Numbers beyond are left to the machine, whose words have 64 bits."""
+"""The largest constant that is folded; larger results are left to the machine's 64-bit words."""
 
 
 class Arithmetic(NamedTuple):
-    """An operation on two indices, and what it makes of two numbers."""
+    """A binary operation on indices, and the function that folds it for constants."""
 
     op: type[Operation]
     of: Callable[[int, int], int]
     neutral: int | None = None
-    """The second operand with which nothing changes."""
+    """The neutral second operand, as 0 is for an addition."""
     commutes: bool = False
 
 
@@ -53,10 +53,10 @@ class Term(NamedTuple):
 
 
 class IndexArithmetic:
-    """Emits arithmetic of indices into a block, and what is the same there for all iterations into
-    the blocks around it; none of them computes anything twice.
+    """Emits index arithmetic once, with loop-invariant operations hoisted into enclosing blocks.
 
-    The blocks around end with the operation of this block so far.
+    Hoisting appends: while a block is filled, the operation that is to hold it is not yet in the
+    block around.
     """
 
     def __init__(self, block: Block, location: LocationAttr):
@@ -64,14 +64,14 @@ class IndexArithmetic:
         self.location = location
         self.known: dict[object, SSAValue] = {}
         self.outer: Self | None = None
-        """The arithmetic of the block around; another one of the same block first."""
+        """The arithmetic of the enclosing block, or an earlier one of the same block."""
         self.depth = 0
         """The number of blocks around this one."""
         self.depths = {block: 0}
-        """The number of blocks around this one, those around it, and others before it."""
+        """The nesting depth of this block, its enclosing ones, and all emitted before."""
 
     def stand_in(self, outer: Self) -> None:
-        """Use what is computed so far in the block around this one, or before it in this one."""
+        """Nest this arithmetic in `outer`, whose results so far it can use."""
         self.outer = outer
         self.known = dict(outer.known)
         self.depth = outer.depth + (self.block is not outer.block)
@@ -91,7 +91,7 @@ class IndexArithmetic:
         return found
 
     def constant(self, value: int) -> SSAValue:
-        """A number, which stands ahead of all loops."""
+        """A constant, in the outermost block."""
         key = "constant", value
         found = self.known.get(key)
         if found is None:
@@ -108,12 +108,15 @@ class IndexArithmetic:
         return self._result(MULTIPLY, a, b)
 
     def quotient(self, a: SSAValue, b: SSAValue) -> SSAValue:
-        """`a / b`, rounded down. The divisor is 1 or more where this is computed: no iteration of
-        none divides by its number of values."""
+        """`a / b`, rounded down.
+
+        The divisor is at least 1 wherever this runs: in a loop with a trip count of 0, no iteration
+        divides by that.
+        """
         return self._result(DIVIDE, a, b) if constant_integer(b) != 0 else self.constant(0)
 
     def remainder(self, a: SSAValue, divisor: int) -> SSAValue:
-        """The rest of a value that is not negative after division by a number."""
+        """The remainder of a value that is not negative, by a constant."""
         return self._result(REMAINDER, a, self.constant(divisor))
 
     def max(self, a: SSAValue, b: SSAValue) -> SSAValue:
@@ -123,8 +126,10 @@ class IndexArithmetic:
         return self._result(MINIMUM, a, b)
 
     def _result(self, what: Arithmetic, a: SSAValue, b: SSAValue) -> SSAValue:
-        """The result of an operation, which is emitted where it is not known here: as far outside
-        as its operands are."""
+        """The result of an operation: folded, known, or emitted in the outermost possible block.
+
+        That is the block in which its operands are available.
+        """
         x, y = constant_integer(a), constant_integer(b)
         if x is not None and y is not None and abs(number := what.of(x, y)) <= LARGEST_NUMBER:
             return self.constant(number)
@@ -143,8 +148,7 @@ class IndexArithmetic:
         return found
 
     def total(self, terms: Iterable[Term]) -> Term:
-        """The sum of terms, those of outer loops first: what is the same for all iterations of the
-        inner ones is added up outside of them."""
+        """The sum of terms, outer loops first, so that loop-invariant parts are hoisted."""
         ordered = sorted(terms, key=lambda term: self.depth_of(term.value))
         if not ordered:
             return Term(self.constant(0), False)
@@ -168,8 +172,7 @@ class IndexArithmetic:
         return self.add(value, self.constant(number))
 
     def stepped(self, value: SSAValue, stride: SSAValue, count: int) -> SSAValue:
-        """The position `count` strides behind a position: one behind that of one stride less, where
-        it is known."""
+        """The position `count` strides behind another, from the one just before it if known."""
         key = "steps", value, stride
         before = self.known.get((*key, count - 1))
         if before is not None:
@@ -179,8 +182,7 @@ class IndexArithmetic:
         return self.once((*key, count), lambda: operations.binary(kind, value, by))
 
     def plus_here(self, value: SSAValue, number: int) -> SSAValue:
-        """The sum of a value and a number, emitted into this block even where it could stand
-        outside."""
+        """The sum of a value and a number, emitted into this block rather than hoisted."""
         if not number or constant_integer(value) is not None:
             return self.plus(Term(value, False), number)
         kind = arith.AddiOp if number > 0 else arith.SubiOp
@@ -188,11 +190,11 @@ class IndexArithmetic:
         return self.once(("here", value, number), lambda: operations.binary(kind, value, by))
 
     def depth_of(self, value: SSAValue) -> int:
-        """The number of blocks around the one that gives a value."""
+        """The nesting depth of the block that defines a value."""
         return self.depths.get(_block_of(value), self.depth)
 
     def _at(self, depth: int) -> Self:
-        """The arithmetic of the block with so many around it."""
+        """The arithmetic of the enclosing block at a nesting depth."""
         found = self
         while found.outer is not None and found.outer.depth >= depth:
             found = found.outer

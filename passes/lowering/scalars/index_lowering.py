@@ -26,8 +26,7 @@ from tadc.passes.rewriting.shallow_copy import shallow_copy
 
 @dataclass(frozen=True)
 class Ring:
-    """The stride of planes of which a buffer holds the last ones: each takes the place of the one
-    that came so many before it."""
+    """The stride of planes in a ring buffer: plane n is at n modulo the number of planes."""
 
     stride: SSAValue | int
     planes: int
@@ -39,8 +38,8 @@ Stride = SSAValue | int | Ring
 class Values(dict[Variable, SSAValue]):
     """The values of indices and sizes.
 
-    What is `known` of forms holds as long as these have their values: where one gets another, as a
-    loop begins anew with its column, it is forgotten, and so are quotients of forms with it.
+    Results are `known` by forms of these. A new value of an index, as of the column where a loop
+    begins anew, drops the results that mention it, and the floor divisions of forms with it.
     """
 
     def __init__(self, known: dict[object, SSAValue], given: Mapping[Variable, SSAValue] = {}):
@@ -57,7 +56,7 @@ class Values(dict[Variable, SSAValue]):
             self[key] = value
 
     def _forget(self, key: Variable) -> None:
-        """Forget all that is made of an index or a size."""
+        """Drop all results that depend on an index or a size."""
         for found in [found for found in self.known if _mentions(found, key)]:
             del self.known[found]
         for other in [v for v in self if _is_quotient_of(v, key)]:
@@ -66,7 +65,7 @@ class Values(dict[Variable, SSAValue]):
 
 
 def _mentions(found: object, key: Variable) -> bool:
-    """True if something that is known is about a form of an index or a size."""
+    """True if the key of a known result contains a form of an index or a size."""
     if isinstance(found, tuple):
         return any(_mentions(part, key) for part in cast("tuple[object, ...]", found))
     return isinstance(found, Affine) and _holds(found, key)
@@ -89,8 +88,8 @@ def _is_quotient_of(v: Variable, key: Variable) -> bool:
 class IndexLowering(IndexArithmetic):
     """Emits index arithmetic of a block; equal forms are computed once.
 
-    An index has a value, or a place: an affine form of others that have, as the third row of a
-    block is at `i + 2`. So elements that several places share have equal forms.
+    An index has a value, or a place: an affine form of indices that have values, as `i + 2` for the
+    third row of a block. So an element has equal forms at all places that share it.
     """
 
     def __init__(self, block: Block, location: LocationAttr, sizes: SizeBounds | None = None):
@@ -101,7 +100,7 @@ class IndexLowering(IndexArithmetic):
         self.places: dict[Variable, Affine] = {}
 
     def inside(self, block: Block) -> IndexLowering:
-        """The lowering of a block inside, which can use what this one has computed so far."""
+        """The lowering of a nested block, in which all values computed so far are available."""
         inner = IndexLowering(block, self.location, self.sizes)
         inner.stand_in(self)
         inner.values = Values(inner.known, self.values)
@@ -123,10 +122,11 @@ class IndexLowering(IndexArithmetic):
         return inner
 
     def outermost(self, indices: Iterable[Variable]) -> IndexLowering:
-        """The lowering around all loops that do not give these indices their values.
+        """The lowering of the outermost block in which these indices have their values.
 
-        What depends on the indices alone is computed there once for all iterations. Branches
-        around no such loop are not left: what they need may be needed there alone.
+        What depends on the indices alone is computed there once, for all iterations of the loops
+        inside. A branch is left only along with a loop around it: what it needs may be needed there
+        alone.
         """
         own = {v: self.values[v] for v in indices}
         found = around = self
@@ -180,7 +180,7 @@ class IndexLowering(IndexArithmetic):
         return strides[::-1][: len(shape)]
 
     def linear(self, forms: Sequence[Affine], strides: Sequence[Stride]) -> SSAValue:
-        """The position of an element: numbers are multiplied out before anything is emitted.
+        """The position of an element, with constants folded before anything is emitted.
 
         What differs between elements at a fixed distance is added last, in this block: numbers,
         which are a part of the address then, and steps of a stride, one after the other, so that
@@ -209,23 +209,23 @@ class IndexLowering(IndexArithmetic):
         return self.plus_here(total, fixed.constant)
 
     def _in_ring(self, plane: Affine, ring: Ring) -> SSAValue:
-        """The position of a plane in a ring."""
+        """The position of a plane in a ring buffer."""
         place = self.remainder(self._sum(plane), ring.planes)
         stride = ring.stride
         return self.mul(place, self.constant(stride) if isinstance(stride, int) else stride)
 
     def bounds(self, index: SSAValue, constraints: Sequence[Constraint]) -> tuple[SSAValue, ...]:
-        """First value, and the value behind the last, of an index under its constraints."""
+        """The bounds [first, end) of an index under its constraints."""
         ends = [(c.form[index] > 0, self.bound(index, c)) for c in constraints]
         low = [value for is_low, value in ends if is_low]
         high = [value for is_low, value in ends if not is_low]
         return reduce(self.max, low), reduce(self.min, high)
 
     def bound(self, index: SSAValue, constraint: Constraint) -> SSAValue:
-        """The first value of an index under a constraint that it grows with; else the end.
+        """The first value of an index under a constraint with a positive coefficient; else the end.
 
-        `c k + e >= 0` is `k >= ceil(-e / c)` for `c > 0`, where `ceil(x / c)` is
-        `floor((x + c - 1) / c)`; and `k <= floor(e / -c)` for `c < 0`.
+        `c k + e >= 0` is `k >= ceil(-e / c)` for `c > 0`, where `ceil(x / c)` is `floor((x + c - 1)
+        / c)`; and `k <= floor(e / -c)` for `c < 0`.
         """
         c = constraint.form[index]
         rest = constraint.form - Affine.of(index) * c

@@ -32,14 +32,14 @@ from tadc.passes.lowering.scalars.segments import SegmentLowering, Segments
 from tadc.passes.scheduling.tiles.sum_lengths import constant_range, is_short
 
 FEWEST_LANES, MOST_LANES = 16, 256
-"""Lengths of the innermost index for which this pays."""
+"""The trip counts of the innermost loop with which partial sums in lanes pay."""
 
 
 class LaneLowering(SegmentLowering):
-    """Emits such sums in lanes, all else as `SegmentLowering` does."""
+    """Emits sums with a partial sum for each value of the innermost index, where that pays."""
 
     versions: bool
-    """True if sums get a loop nest for a single segment: inside others, nests would double."""
+    """True if sums get a second loop nest, for a single segment; sums inside them do not."""
 
     def __init__(self, *arguments: Any, versions: bool, **options: Any):
         super().__init__(*arguments, **options)
@@ -73,7 +73,7 @@ class LaneLowering(SegmentLowering):
         return Segments.of(self, op, op.indices[:-1] if self._has_lanes(op) else op.indices)
 
     def one_segment(self, op: tix.SumOp, own: Sequence[SSAValue]) -> SSAValue:
-        """The loops of a segment, in which the indices `own` have values."""
+        """Emit the loops of a segment, over the indices `own`."""
         if not self._has_lanes(op):
             return super().one_segment(op, own)
         low, length = constant_range(op, op.indices[-1]) or (0, 0)
@@ -120,7 +120,7 @@ class LaneLowering(SegmentLowering):
 
 
 def has_lanes(op: tix.SumOp) -> bool:
-    """True if the innermost of several indices has such a length, and reads lie along it."""
+    """True if partial sums in lanes pay, by the trip count and the reads of the innermost loop."""
     last = op.indices[-1]
     found = constant_range(op, last)
     if len(op.indices) < 2 or found is None or not FEWEST_LANES <= found[1] <= MOST_LANES:

@@ -67,8 +67,8 @@ from tadc.passes.lowering.scalars.body_lowering import BodyLowering
 from tadc.passes.scheduling.tiles.sum_lengths import SEGMENT_TERMS, constraints_of, most_values
 
 FillSegment = Callable[[BodyLowering, Sequence[SSAValue], Sequence[SSAValue]], Sequence[SSAValue]]
-"""Emits the terms of a segment: gets its lowering, the indices that have values in it, and what is
-carried; gives what is carried on."""
+"""Emits the terms of a segment: gets its lowering, the indices to loop over, and the carried
+values; gives the next ones."""
 
 
 class SegmentLowering(BodyLowering):
@@ -83,11 +83,11 @@ class SegmentLowering(BodyLowering):
         return Segments.of(self, op, op.indices)
 
     def one_segment(self, op: tix.SumOp, own: Sequence[SSAValue]) -> SSAValue:
-        """The loops of a segment, in which the indices `own` have values."""
+        """Emit the loops of a segment, over the indices `own`."""
         return self.reduce(op, own, self.constant(0.0))
 
     def several(self, segments: Segments) -> SSAValue:
-        """The loops over segments, with these inside."""
+        """The loops over segments, with the loops of a segment inside."""
 
         def fill(
             at: BodyLowering, own: Sequence[SSAValue], carried: Sequence[SSAValue]
@@ -107,7 +107,7 @@ class Segments:
 
     op: tix.SumOp
     steps: dict[SSAValue, SSAValue | int]
-    """The indices that are cut, which come first, each with its number of values in a segment."""
+    """The outermost indices, which are cut, each with its number of values in a segment."""
 
     @classmethod
     def of(
@@ -139,7 +139,7 @@ class Segments:
         return cls(op, dict(reversed(steps.items()))) if steps else None
 
     def are_several(self, at: BodyLowering) -> SSAValue | None:
-        """A test that is true if there are several segments; None where numbers may not tell."""
+        """A test that there are several segments; None where bounds depend on other indices."""
         tests: list[SSAValue] = []
         for n, step in enumerate(self.steps.values()):
             if _depends_on_others(self.op, self.op.indices[n:]):
@@ -153,7 +153,7 @@ class Segments:
     def emit(
         self, at: BodyLowering, carried: Sequence[SSAValue], fill: FillSegment
     ) -> Sequence[SSAValue]:
-        """The loops over the segments: gives what is carried in the end."""
+        """The loops over the segments: gives the final carried values."""
         return self._nest(at, 0, [], carried, fill)
 
     def each(
@@ -177,7 +177,7 @@ class Segments:
         carried: Sequence[SSAValue],
         fill: FillSegment,
     ) -> Sequence[SSAValue]:
-        """The loops from the n-th on; `parts` are the indices outside that have several values."""
+        """The loops over segments from the n-th on; segments loop over the outer `parts`, too."""
         if n == len(self.steps):
             return fill(at, [*parts, *self.op.indices[n:]], carried)
         index = self.op.indices[n]
@@ -205,7 +205,7 @@ def _depends_on_others(op: tix.SumOp, own: Sequence[SSAValue]) -> bool:
 
 
 def _are_few(op: tix.SumOp, own: Sequence[SSAValue], sizes: SizeBounds) -> bool:
-    """True if the bounds of sizes leave no more terms than a segment has."""
+    """True if all terms are known to fit into one segment."""
     counts = [most_values(op, op.indices[op.indices.index(v) :], sizes) for v in own]
     return None not in counts and prod(n for n in counts if n is not None) <= SEGMENT_TERMS
 
@@ -213,7 +213,7 @@ def _are_few(op: tix.SumOp, own: Sequence[SSAValue], sizes: SizeBounds) -> bool:
 def _room_outside(
     at: BodyLowering, op: tix.SumOp, own: Sequence[SSAValue], room: SSAValue | int
 ) -> SSAValue | int:
-    """The number of times that the first of `own` can run through all its values in a segment."""
+    """The number of full runs through the first of `own` that fit into a segment."""
     most = most_values(op, own)
     if room == 1 or (most is not None and isinstance(room, int)) or _depends_on_others(op, own):
         return 1
