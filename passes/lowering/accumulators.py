@@ -50,13 +50,13 @@ class CarriedTotals:
         return [*self.totals, *self.errors]
 
     def plus(self, at: BodyLowering, last: Sequence[SSAValue]) -> Self:
-        """The accumulators with what the last segment comes to in each."""
+        """The accumulators with the sum of one more segment added to each."""
         parts = zip(self.totals, self.errors, last, strict=True)
         pairs = [_added(at, *part) for part in parts]
         return type(self)([total for total, _ in pairs], [errors for _, errors in pairs])
 
     def sum(self, at: BodyLowering, n: int = 0) -> SSAValue:
-        """The n-th sum: without its errors where it has left the numbers."""
+        """The n-th sum: total plus errors, or the total alone if its errors are infinite or NaN."""
         total, errors = self.totals[n], self.errors[n]
         size = at.insert(math.AbsFOp(errors)).result
         both = at.insert(arith.AddfOp(total, errors, AS_WRITTEN)).result
@@ -80,7 +80,7 @@ def _added(
 
 @dataclass(frozen=True)
 class StoredTotals:
-    """Accumulators in two buffers, each with as many numbers as those that are added to them.
+    """Accumulators in two buffers: running totals, and the rounding errors of each.
 
     Loops only copy and clear what may be kept in registers: where they also compute with it, LLVM
     leaves it in memory.
@@ -90,15 +90,15 @@ class StoredTotals:
     errors: SSAValue
     count: SSAValue
     lanes: int = 1
-    """The numbers that are added at a time."""
+    """The number of elements that are loaded, added and stored at a time."""
 
     @classmethod
     def of(cls, at: BodyLowering, count: SSAValue, most: int, lanes: int = 1) -> Self:
-        """Buffers that are not cleared yet; the count is at most `most`."""
+        """Allocate both buffers, uninitialized; the count is at most `most`."""
         return cls(buffer(at, most, "total"), buffer(at, most, "errors"), count, lanes)
 
     def clear(self, at: BodyLowering, *targets: SSAValue) -> None:
-        """Let buffers hold 0."""
+        """Fill buffers with zeros."""
 
         def clear(inner: BodyLowering, n: SSAValue) -> None:
             zero = inner.constant(0.0)
@@ -112,7 +112,7 @@ class StoredTotals:
         self._each(at, clear)
 
     def add(self, at: BodyLowering, last: SSAValue) -> None:
-        """Add what the last segment comes to, which is in a buffer."""
+        """Add the sums of a segment, which are in the buffer `last`, to the totals."""
 
         def add(inner: BodyLowering, n: SSAValue) -> None:
             total, errors, own = self._load(inner, n, self.total, self.errors, last)
@@ -141,7 +141,7 @@ class StoredTotals:
         self._each(at, one)
 
     def _each(self, at: BodyLowering, fill: Fill) -> None:
-        """A loop over the places in buffers."""
+        """The loop over the elements of the buffers, `lanes` at a time."""
         loop(at, at.index.constant(0), self.count, "n", fill, self.lanes)
 
     def _load(self, at: BodyLowering, place: SSAValue, *sources: SSAValue) -> list[SSAValue]:

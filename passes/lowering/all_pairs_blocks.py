@@ -46,7 +46,7 @@ from tadc.passes.scheduling.tiles.tile_analysis import sum_along
 
 @dataclass(frozen=True)
 class Strip:
-    """Some columns of the pairs of a unit."""
+    """A strip of contiguous columns, of the pairs that one unit computes."""
 
     nest: Nest
     pairs: Pairs
@@ -56,18 +56,18 @@ class Strip:
     high: SSAValue
     """The first column, and the one behind the last."""
     width: int
-    """The columns at most."""
+    """The largest number of columns."""
     sums: Mapping[SSAValue, SSAValue]
     """For each tensor of pieces, the buffer on the stack of its sums in this strip."""
     is_first: SSAValue
     is_last: SSAValue
-    """If rows have no sums yet, and if these are complete now."""
+    """Bits that say whether this strip is the first and the last that adds to the sums of rows."""
     begins: SSAValue | None
-    """If the piece has no sums of these columns yet; None where there is one superstep, before
-    which no piece has any."""
+    """A bit that says whether the strip begins the sums of its piece; None if it always does, as in
+    a single superstep."""
 
     def rows(self, tile: Tile, at: BodyLowering, first: SSAValue) -> None:
-        """A block of rows, which begins with this one."""
+        """Emit the block of rows that begins with `first`."""
         nest, block = self.nest, self._block(at, tile)
         block.index.values[self.pairs.row] = first
         block.ranges[tile.column_index] = self.low, self.high
@@ -75,7 +75,7 @@ class Strip:
         block.finish(nest)
 
     def clear(self, at: BodyLowering) -> None:
-        """Begin the sums along rows."""
+        """Clear the sums along rows."""
         block = self._block(at, self.pairs.tile)
         for piece in self.pairs.pieces:
             block.clear(self.sums[piece.op.result], self.width * prod(counts(piece)))
@@ -94,7 +94,7 @@ class Strip:
 
 
 def counts(piece: PairPiece) -> list[int]:
-    """The values of each index of a piece between its own and the column."""
+    """The extents of a piece's dimensions between that of pieces and that of columns."""
     return [size.constant for size in piece.op.shape[1:-1]]
 
 
@@ -111,7 +111,7 @@ class PairBlock(TermBlock):
         self.provide(op, self.add_terms(op, op.indices, self.starts(op)))
 
     def finish(self, nest: Nest) -> None:
-        """Add to the sums of all rows, and store them, or with the last strip their elements."""
+        """Add a strip's sums to those of its rows; with the last strip, store the elements."""
         total = sum_along(nest.body, self.tile.column_index).results[0]
         op, own, _ = next(nest.results())
         target, places = self.buffers[op.result], dict[int | None, SSAValue]()
@@ -135,7 +135,7 @@ class PairBlock(TermBlock):
     # --- sums along rows ---
 
     def clear(self, target: SSAValue, count: int) -> None:
-        """Let all elements of a buffer be 0."""
+        """Fill a buffer of `count` elements with zeros."""
         zeros, constant = self.splat(self.constant(0.0)), self.index.constant
 
         def zero(at: BodyLowering, n: SSAValue) -> None:
@@ -166,9 +166,9 @@ class PairBlock(TermBlock):
     def _add_to_sum(
         self, piece: PairPiece, op: tix.ReductionOp, rows: Sequence[int | None], block: PairBlock
     ) -> None:
-        """Add the terms of these rows to one sum, of which this is the place.
+        """Add the terms of these rows to a vector of sums along rows, at this point.
 
-        Its lanes behind the last column are added to as well, and nobody asks for them.
+        Lanes behind the last column are added to as well, and never read.
         """
         target = self.strip.sums[piece.op.result]
         column = Affine.of(op.indices[0]) - Affine.of(self.strip.low)
@@ -181,7 +181,7 @@ class PairBlock(TermBlock):
         store_vector(self, total, target, place)
 
     def add_to_piece(self, piece: PairPiece, places: Sequence[SSAValue] = ()) -> None:
-        """Add the sums of a strip along rows, at these places, to what the piece has."""
+        """Add the sums of a strip along rows to those of its piece, at these leading `places`."""
         left = counts(piece)[len(places) :]
         if left:
             hint = piece.places[len(places)].name_hint or "n"
@@ -211,7 +211,7 @@ class PairBlock(TermBlock):
         return None
 
     def _add_vector(self, piece: PairPiece, places: Sequence[SSAValue]) -> None:
-        """Add a vector of sums, of which this is the first one's place, to what the piece has."""
+        """Add a vector of a strip's sums, the first of them at `places`, to those of its piece."""
         tensor, begins = piece.op.result, self.strip.begins
         *around, column = map(Affine.of, places)
         here = [*around, column - Affine.of(self.strip.low)]
@@ -232,6 +232,6 @@ class PairBlock(TermBlock):
 
 
 def _strides(piece: PairPiece, width: int) -> list[int]:
-    """The strides of the sums of a strip of so many columns, in its buffer."""
+    """The strides of the sums of a strip in their buffer; `width` is that of the strip."""
     around = list(accumulate(reversed(counts(piece)), mul, initial=width))
     return [*reversed(around[: len(counts(piece))]), 1]

@@ -49,12 +49,12 @@ from tadc.passes.scheduling.all_pairs import Pairs
 from tadc.passes.scheduling.nest import Nest
 
 BYTES_OF_STRIP = 16 << 10
-"""The sums along rows of a strip at most: half of the nearest cache."""
+"""The largest size of the sums along rows of a strip: half of the L1 cache."""
 
 MOST_COLUMNS_OF_STRIP = 512
 
 COLUMNS_OF_LINES = 64
-"""Parts of the columns begin at multiples of it: no two threads write into one line of a cache."""
+"""The multiple at which parts of the columns begin: no two threads write into one cache line."""
 
 
 def pair_loops(outer: BodyLowering, nest: Nest, pairs: Pairs) -> ParallelOp:
@@ -80,7 +80,7 @@ class _Unit:
     part: SSAValue
 
     def emit(self, at: BodyLowering) -> None:
-        """All strips of the columns, one after the other."""
+        """Emit the loop over the strips of the columns."""
         constant, parts = at.index.constant, self.pairs.parts
         low, high = self._columns(at)
         rows = self._rows(at)
@@ -96,7 +96,7 @@ class _Unit:
         ends = _are_equal(at, self.superstep, constant(parts - 1))
 
         def strip(inner: BodyLowering, number: SSAValue) -> None:
-            """The strip with this number."""
+            """Emit the strip with this number."""
             first = inner.index.add(low, inner.index.mul(number, constant(width)))
             made = Strip(
                 self.nest,
@@ -115,7 +115,7 @@ class _Unit:
         loop(at, constant(0), strips, "strip", strip)
 
     def _emit_strip(self, at: BodyLowering, strip: Strip, rows: _Rows) -> None:
-        """The blocks of a strip: whole ones, and single rows that are left."""
+        """Emit the blocks of a strip, and then its remaining rows one by one."""
         tile, hint = self.pairs.tile, self.pairs.row.name_hint
         single = replace(tile, rows=1)
         strip.clear(at)
@@ -148,21 +148,21 @@ class _Unit:
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of a unit, of which each lies so many behind the last one as there are pieces."""
+    """The rows of a unit, at a stride of the number of pieces."""
 
     first: SSAValue
     end_of_blocks: SSAValue
-    """Behind whole blocks: the first row that is left, if there is one."""
+    """The end of whole blocks: the first row of the remainder, if there is one."""
     end: SSAValue
 
     @property
     def left(self) -> tuple[SSAValue, SSAValue]:
-        """The range of rows that whole blocks leave."""
+        """The bounds of the rows that remain after whole blocks."""
         return self.end_of_blocks, self.end
 
 
 def _width_of_strip(at: BodyLowering, lines: int) -> int:
-    """The columns of a strip that has so many sums along rows in each."""
+    """The width of a strip whose columns have `lines` sums along rows each."""
     bytes_of_column = lines * (8 if isinstance(at.element, Float64Type) else 4)
     most = min(MOST_COLUMNS_OF_STRIP, BYTES_OF_STRIP // bytes_of_column)
     return max(COLUMNS_OF_LINES, most - most % COLUMNS_OF_LINES)

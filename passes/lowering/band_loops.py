@@ -50,7 +50,7 @@ from tadc.passes.lowering.scalars.index_lowering import Ring, Stride
 from tadc.passes.scheduling.bands.band_stages import Axis, Bands, Side, Stage, count_of, first_of
 
 Emit = Callable[[BodyLowering, Stage], ParallelOp]
-"""Gives the loops of a stage, which a lowering knows the sizes of."""
+"""Emits the loops of a stage, whose sizes the lowering knows."""
 
 
 def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
@@ -70,11 +70,11 @@ def band_loops(outer: BodyLowering, bands: Bands, emit: Emit) -> ParallelOp:
 
 
 Ends = dict[int, tuple[SSAValue, SSAValue]]
-"""The first value of a band along each index of the root, and the end of these."""
+"""The bounds [begin, end) of a band along each index of the root."""
 
 
 def _fill(at: BodyLowering, bands: Bands, begins: Ends, emit: Emit) -> None:
-    """Compute all elements that a band has of a stage, and then those of the next one."""
+    """Compute a band stage by stage, all its elements of a stage before those of the next one."""
     made = dict[int, SSAValue]()
     for stage in bands.stages:
         _locate(at, stage, begins)
@@ -89,7 +89,7 @@ def _fill(at: BodyLowering, bands: Bands, begins: Ends, emit: Emit) -> None:
 
 
 def _buffer_of(at: BodyLowering, stage: Stage, bands: Bands) -> SSAValue:
-    """A buffer for what a band has of a stage."""
+    """A buffer on the stack for the elements of a stage that a band computes."""
     elements = bands.elements
     if bands.slides:
         elements = elements // bands.sides[0].planes * stage.planes
@@ -109,7 +109,7 @@ def _part_of_root(at: BodyLowering, stage: Stage) -> tuple[SSAValue, Sequence[St
 def _set_memory(
     at: BodyLowering, stage: Stage, memory: SSAValue, strides: Sequence[Stride]
 ) -> None:
-    """Let it be known where the elements of a stage are."""
+    """Set the buffer and the strides of a stage."""
     at.buffers = {**at.buffers, stage.op.result: memory}
     at.strides = {**at.strides, (stage.op.result, stage.op.shape): strides}
 
@@ -119,19 +119,19 @@ def _set_memory(
 
 @dataclass(frozen=True)
 class _Planes:
-    """The planes of a stage that a band which slides has."""
+    """The planes of a stage that a sliding band computes."""
 
     stage: Stage
     axis: Axis
     """The values of the first dimension."""
     stride: Stride
-    """The stride of planes, as others read them."""
+    """The stride of planes for readers: that of a ring buffer, or of the result."""
     first: SSAValue
     end: SSAValue
 
 
 def _slide(at: BodyLowering, bands: Bands, begins: Ends, emit: Emit) -> None:
-    """Compute a plane of each stage, and then the next ones.
+    """Compute a band plane by plane, one plane of each stage in each iteration.
 
     A stage is ahead of the root by `axis.high` planes, and begins with plane `axis.low` of a band:
     so the first one begins `lead` iterations before the root does.
@@ -154,8 +154,7 @@ def _slide(at: BodyLowering, bands: Bands, begins: Ends, emit: Emit) -> None:
 def _planes_of(
     at: BodyLowering, stage: Stage, bands: Bands, ends: tuple[SSAValue, SSAValue], others: Ends
 ) -> _Planes:
-    """The planes of a stage between the ends of a band, with memory for them, which others read:
-    plane n at the place of plane n in its ring."""
+    """The planes of a stage in a sliding band; sets their memory for readers, a ring buffer."""
     _locate(at, stage, others)
     axis, zero = stage.axes[0], at.index.constant(0)
     assert axis
@@ -172,7 +171,7 @@ def _planes_of(
 
 
 def _compute_plane(at: BodyLowering, own: _Planes, plane: SSAValue, emit: Emit) -> None:
-    """The loops of a plane of a stage, if a band has that."""
+    """Emit the loops of a plane of a stage; none run behind the last plane of the band."""
     stage = own.stage
     at = at.inside(at.index.block)  # for itself, the plane is the first one, and the only one
     plane = at.index.max(plane, own.first)
@@ -192,13 +191,13 @@ def _compute_plane(at: BodyLowering, own: _Planes, plane: SSAValue, emit: Emit) 
 
 @dataclass(frozen=True)
 class _Part:
-    """The bands along an index of the last root."""
+    """The partition of an index of the last root into bands."""
 
     side: Side
     size: SSAValue
-    """The number of its values."""
+    """The number of values of the index."""
     most: SSAValue
-    """The values of a band at most; others have one less."""
+    """The largest number of values in a band; others have one less."""
     count: SSAValue
     """The number of bands."""
 
@@ -208,7 +207,7 @@ class _Part:
 
 
 def _parts(at: BodyLowering, bands: Bands) -> list[_Part]:
-    """The bands along each index, in order: those of the last ones are as long as possible."""
+    """The partition of each index into bands, which are as long as possible along the last ones."""
     sizes = {side: _values(at, bands, side) for side in bands.sides}
     room = at.index.constant(_room(bands))
     found: list[_Part] = []
@@ -228,7 +227,7 @@ def _parts(at: BodyLowering, bands: Bands) -> list[_Part]:
 
 
 def _values(at: BodyLowering, bands: Bands, side: Side) -> SSAValue:
-    """The values of the index of a side, so many that bands have all elements of each root."""
+    """The number of values of a side's index with which bands cover all elements of each root."""
     found: SSAValue | None = None
     for size, axis in _along(bands.roots, side):
         step = at.index.constant(axis.step)
@@ -239,7 +238,7 @@ def _values(at: BodyLowering, bands: Bands, side: Side) -> SSAValue:
 
 
 def _along(stages: Sequence[Stage], side: Side) -> Iterator[tuple[Affine, Axis]]:
-    """The sizes of all dimensions that a side moves, with the values of a band."""
+    """The size and the axis of each dimension of these stages that moves with a side's index."""
     for stage in stages:
         for size, axis in zip(stage.of.type.shape, stage.axes, strict=True):
             if axis and axis.index == side.index:
@@ -247,7 +246,7 @@ def _along(stages: Sequence[Stage], side: Side) -> Iterator[tuple[Affine, Axis]]
 
 
 def _room(bands: Bands) -> int:
-    """The elements of a stage for which there is room, for each of those along other dimensions."""
+    """The elements that a buffer can hold for each point of the dimensions without bands."""
     beside = 1
     for stage in bands.stages:
         if stage.buffer is None:
@@ -260,7 +259,7 @@ def _room(bands: Bands) -> int:
 
 
 def _elements(at: BodyLowering, bands: Bands, side: Side, values: SSAValue) -> SSAValue:
-    """The elements of a stage along so many values of a side, at most."""
+    """An upper bound on the elements of a stage along `values` values of a side's index."""
     if side.planes:
         return at.index.constant(side.planes)
     elements = at.index.mul(values, at.index.constant(side.step))
@@ -274,13 +273,13 @@ def _elements(at: BodyLowering, bands: Bands, side: Side, values: SSAValue) -> S
 
 
 def _evenly(at: BodyLowering, side: Side, size: SSAValue, most: SSAValue) -> _Part:
-    """Bands of at most so many values, as few as there can be."""
+    """Partition an index evenly into the fewest bands that have at most `most` values."""
     count = at_least_one(at, quotient_up(at, size, most))
     return _Part(side, size, at_least_one(at, quotient_up(at, size, count)), count)
 
 
 def _begins(at: BodyLowering, parts: Sequence[_Part], band: SSAValue) -> Ends:
-    """The first value of a band along each index of the root, and the end of these."""
+    """The bounds [begin, end) of a band along each index of the root."""
     found: dict[int, tuple[SSAValue, SSAValue]] = {}
     last_first = parts[::-1]
     places = digits(at, band, [part.count for part in last_first])
@@ -291,7 +290,7 @@ def _begins(at: BodyLowering, parts: Sequence[_Part], band: SSAValue) -> Ends:
 
 
 def _locate(at: BodyLowering, stage: Stage, begins: Ends) -> None:
-    """Let the sizes that a stage has in a band along these indices be known."""
+    """Set the first element and the extent of a stage in a band, along these indices."""
     zero = at.index.constant(0)
     for n, axis in enumerate(stage.axes):
         if axis is None or axis.index not in begins:
@@ -309,13 +308,14 @@ def _locate(at: BodyLowering, stage: Stage, begins: Ends) -> None:
 
 
 MOVABLE = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.RemSIOp, arith.MaxSIOp, arith.MinSIOp)
-"""Arithmetic of indices that may stand in front of a loop that may have no iteration. The divisors
-of remainders are numbers."""
+"""Index arithmetic that is safe to hoist out of a loop that may have no iteration.
+
+Remainders have constant divisors.
+"""
 
 
 def _in_order(at: BodyLowering, loops: ParallelOp) -> None:
-    """The iterations of loops, one after the other; what the inner ones do not move stands in front
-    of them."""
+    """Turn a parallel loop into a serial nest, with loop-invariant index arithmetic hoisted."""
     zero, one = at.index.constant(0), at.index.constant(1)
     blocks, levels = [at.index.block], dict[SSAValue, int]()
     for level, old in enumerate(loops.body.block.args, 1):

@@ -79,7 +79,7 @@ def coarsen(function: func.FuncOp, sizes: Mapping[str, int]) -> None:
 
 
 def _reads_own(function: func.FuncOp) -> bool:
-    """True if a function reads what it writes."""
+    """True if a function loads from a buffer that it stores into."""
     ops = list(function.body.walk())
     written = {op.memref for op in ops if isinstance(op, memref.StoreOp)}
     return any(isinstance(op, memref.LoadOp) and op.memref in written for op in ops)
@@ -93,17 +93,17 @@ def _numbers(function: func.FuncOp, sizes: Mapping[str, int]) -> dict[SSAValue, 
 
 
 class _Tiles:
-    """A parallel loop over tiles, which is to stand for one over elements."""
+    """Rewrites a parallel loop over elements into one over tiles of elements."""
 
     def __init__(self, loop: ParallelOp, tile: Tile, index: IndexLowering):
-        """The loop is not in its block any more, which `index` appends to."""
+        """`loop` is detached from its block, to which `index` appends."""
         self.loop, self.tile, self.index = loop, tile, index
         self.sizes = [_form(size) for size in loop.sizes]
         index.values.update((size, size) for size in loop.sizes)
         self.elements = loop.body.block
 
     def made(self) -> ParallelOp:
-        """The loop."""
+        """Build the parallel loop over tiles."""
         order = list(range(len(self.tile.copies)))
         if self.tile.lanes > 1 and len(order) > 1:  # a block of threads computes a rectangle
             order[-2], order[-1] = order[-1], order[-2]
@@ -148,19 +148,19 @@ class _Tiles:
         copier.copy(self.elements, inner.block, start)
 
     def _clamped(self, inner: IndexLowering, n: int, place: SSAValue) -> tuple[SSAValue, SSAValue]:
-        """A test that a place is below its size, and the place, or the last one where it is not."""
+        """A test that a place is in bounds, and the place clamped to the last one."""
         test = inner.insert(arith.CmpiOp(place, self.loop.sizes[n], "slt"))
         last = inner.form(self.sizes[n] - 1)
         return test.result, inner.insert(operations.binary(arith.MinSIOp, place, last)).result
 
     def _place(self, n: int, tile: SSAValue, r: int, lane: SSAValue) -> Affine:
-        """The place of a copy of an index."""
+        """The value of the r-th copy of an index in a tile."""
         first = Affine.of(tile) * self.tile.steps[n]
         is_last = n == len(self.tile.copies) - 1
         return first + Affine.of(lane) + r * self.tile.lanes if is_last else first + r
 
     def _is_inside(self, n: int, r: int) -> bool:
-        """True if a copy of an index is always below its size."""
+        """True if a copy of an index is always in bounds."""
         size, is_last = self.sizes[n], n == len(self.tile.copies) - 1
         is_first = r == 0 and not is_last
         return is_first or (not size.terms and size.constant % self.tile.steps[n] == 0)

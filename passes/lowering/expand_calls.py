@@ -57,7 +57,7 @@ def expand_calls(program: tix.ProgramOp) -> tix.ProgramOp:
 
 
 def _check_ends(function: tix.FunctionOp, around: tuple[tix.FunctionOp, ...]) -> None:
-    """No value may need itself: its formula would never end."""
+    """Raise an error for a recursive function, whose formula would be infinite."""
     if function in around:
         name = function.label.data
         raise PassFailure(function.location, f"the value of {name} needs {name} itself")

@@ -83,7 +83,7 @@ class _Multiplier(ContextCloner):
         return self.builder.reduce(type(op), [v.name_hint for v in op.indices], domain, body)
 
     def _exponents(self, op: ew.PowOp) -> range | None:
-        """The exponents that a power can have; None where they may be large."""
+        """The range of exponents that a power can have; None where they may be large."""
         form = form_of(op.rhs)
         assert form is not None
         exponent = self.form(form)
@@ -91,8 +91,7 @@ class _Multiplier(ContextCloner):
         return None if low is None or high is None else range(low, -high + 1)
 
     def _least(self, form: Affine) -> int | None:
-        """The largest bound from below that is known of a form; None if it is none of those that
-        are multiplied out."""
+        """The largest known lower bound of a form; None if not within `LARGEST_POWER` of 0."""
         bounds = range(LARGEST_POWER, -LARGEST_POWER - 1, -1)
         return next((n for n in bounds if self.holds(Constraint(form - n))), None)
 
@@ -109,7 +108,7 @@ def _powers(e: BodyBuilder, x: SSAValue, exponents: range) -> dict[int, SSAValue
 def _chosen(
     e: BodyBuilder, n: SSAValue, exponents: Sequence[int], powers: dict[int, SSAValue]
 ) -> SSAValue:
-    """The power by an exponent that is one of these."""
+    """Select the power by exponent n, with comparisons of n to each exponent in turn."""
     first, *others = exponents
     if not others:
         return powers[first]

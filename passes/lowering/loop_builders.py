@@ -47,7 +47,7 @@ def carrying_loop(
     carried: Sequence[SSAValue],
     fill: FillCarrying,
 ) -> Sequence[SSAValue]:
-    """`scf.for` over [low, high), which carries numbers: gives what they are in the end."""
+    """`scf.for` over [low, high) with loop-carried values: gives their final values."""
     block = block_with([INDEX, *(v.type for v in carried)])
     block.args[0].name_hint = hint
     for argument, value in zip(block.args[1:], carried, strict=True):
@@ -57,7 +57,7 @@ def carrying_loop(
 
 
 def repeat(at: BodyLowering, times: int, hint: str, fill: Fill) -> None:
-    """A loop of a known number of iterations; a single one is no loop."""
+    """A loop with a constant trip count; a single iteration is emitted without a loop."""
     zero = at.index.constant(0)
     if times == 1:
         fill(at, zero)
@@ -85,7 +85,7 @@ def one_of(
     then: Callable[[BodyLowering], SSAValue],
     otherwise: Callable[[BodyLowering], SSAValue],
 ) -> SSAValue:
-    """`scf.if` that gives the number of one of its branches."""
+    """`scf.if` whose result is the number of the branch that is taken."""
     blocks = Block(), Block()
     for block, fill in zip(blocks, (then, otherwise), strict=True):
         block.add_op(operations.end(fill(at.inside(block))))
@@ -93,7 +93,7 @@ def one_of(
 
 
 def when(at: BodyLowering, test: SSAValue | None, then: Callable[[BodyLowering], None]) -> None:
-    """`scf.if` without another side; without a test, always."""
+    """`scf.if` without an else branch; without a test, the code runs always."""
     if test is None:
         return then(at)
     block = Block()
@@ -135,8 +135,10 @@ def divided(at: BodyLowering, a: SSAValue, b: SSAValue) -> tuple[SSAValue, SSAVa
 
 
 def digits(at: BodyLowering, number: SSAValue, counts: Sequence[SSAValue]) -> list[SSAValue]:
-    """The digits of a number below the product of `counts`, the last one first: digit n has so
-    many values as `counts[n]` says."""
+    """The mixed-radix digits of a number, the lowest first: digit n is below `counts[n]`.
+
+    With counts 4 and 3, the number 6 = 1 * 4 + 2 has the digits 2 and 1.
+    """
     places = [n for n, count in enumerate(counts) if constant_integer(count) != 1]
     found = [at.index.constant(0) for _ in counts]
     for n in places[:-1]:
@@ -152,14 +154,17 @@ def quotient_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
 
 
 def rounded_up(at: BodyLowering, a: SSAValue, b: SSAValue) -> SSAValue:
-    """The first multiple of b from a on."""
+    """The least multiple of b that is not below a."""
     return at.index.mul(quotient_up(at, a, b), b)
 
 
 def mirrored(
     at: BodyLowering, low: SSAValue, high: SSAValue, step: SSAValue, k: SSAValue
 ) -> SSAValue:
-    """For k in [low, high) by steps of which the last one ends there, the same from the end on."""
+    """The value that takes the place of k in a loop over [low, high) backwards.
+
+    `step` divides the length of the range: the value of the first iteration is high - step.
+    """
     return at.index.sub(at.index.add(low, at.index.sub(high, step)), k)
 
 
@@ -171,14 +176,14 @@ def at_least_one(at: BodyLowering, n: SSAValue) -> SSAValue:
 
 
 def buffer(at: BodyLowering, elements: int, hint: str) -> SSAValue:
-    """Elements on the stack."""
+    """An uninitialized buffer on the stack."""
     op = at.insert(memref.AllocaOp.get(at.element, shape=[elements]))
     op.memref.name_hint = hint
     return op.memref
 
 
 def zeros(at: BodyLowering, elements: int, hint: str) -> SSAValue:
-    """Elements on the stack, each of which is 0."""
+    """A buffer of zeros on the stack."""
     target = buffer(at, elements, hint)
     repeat(at, elements, "z", lambda inner, z: store(inner, inner.constant(0.0), target, z))
     return target

@@ -14,13 +14,13 @@ from tadc.passes.rewriting.cloner import free_values
 def bounds(
     at: BodyLowering, op: tix.ReductionOp, indices: Sequence[SSAValue]
 ) -> tuple[SSAValue, SSAValue]:
-    """The bounds of the first of `indices`, which are the last ones of the sum."""
+    """The bounds of the first of `indices`, which are the innermost ones of the sum."""
     provide_bounds(at, op)
     return at.bounds(op, indices)
 
 
 def provide_bounds(at: BodyLowering, op: tix.ReductionOp) -> None:
-    """Emit what the bounds of a sum depend on."""
+    """Emit the operations on which the bounds of a sum depend."""
     for outer in missing(at, op.free_indices, ())[0]:
         at.operation(outer)
 
@@ -28,9 +28,9 @@ def provide_bounds(at: BodyLowering, op: tix.ReductionOp) -> None:
 def missing(
     at: BodyLowering, roots: Iterable[SSAValue], available: Container[SSAValue]
 ) -> tuple[list[Operation], list[SSAValue]]:
-    """Operations to emit, in order, and available values, which `roots` need and `at` lacks.
+    """The operations, in order, and the available values that `roots` depend on and `at` lacks.
 
-    The operations may stand in the bodies around, which are emitted later than the sums in them.
+    The operations may stand in enclosing bodies, which are emitted later than the sums in them.
     """
     ops: dict[Operation, None] = {}
     found: dict[SSAValue, None] = {}

@@ -57,7 +57,7 @@ L = TypeVar("L", bound=BodyLowering)
 
 @dataclass(frozen=True)
 class Around:
-    """The block around loops, for the lowering that they need."""
+    """The block around the loops of a nest, with all that a lowering for them is made of."""
 
     index: IndexLowering
     type: tix.TensorType
@@ -72,13 +72,13 @@ class Around:
         return self._made(Jammed)
 
     def elements(self, versions: bool) -> BodyLowering:
-        """The lowering of other loops, whose sums have `versions` where there are vectors."""
+        """The lowering of loops over elements; with vectors, sums may have `versions`."""
         if not self.vectors:
             return self._made(SegmentLowering)
         return self._made(partial(LaneLowering, versions=versions))
 
     def of_parts(self, rows: Sequence[StreamRow]) -> Around:
-        """The same block for the parts of rows, which are in the place of these."""
+        """The same block, in which the parts of rows have the buffers and strides of these rows."""
         buffers, strides = dict(self.buffers), dict(self.strides)
         for row in rows:
             for part in row.parts:

@@ -20,7 +20,7 @@ OpT = TypeVar("OpT", bound=Operation)
 
 
 def constant(value: Any) -> arith.ConstantOp:
-    """A number or a vector of numbers, whose attribute knows its type."""
+    """A constant: a number or a vector of numbers, of its attribute's type."""
     return make(arith.ConstantOp, (), (value.type,), {"value": value})
 
 
@@ -81,7 +81,7 @@ def loop(
 def branch(
     test: SSAValue, then: Block, otherwise: Block | None = None, types: Sequence[Attribute] = ()
 ) -> scf.IfOp:
-    """One of two blocks, with values of these types; without another one, no values."""
+    """A branch with results of these types; without an else block it has none."""
     regions = region_with(then), Region() if otherwise is None else region_with(otherwise)
     return make(scf.IfOp, (test,), types, None, regions)
 

@@ -25,7 +25,7 @@ class Lowering(Protocol):
     """Emits operations into a block."""
 
     def inside(self, block: Block) -> Self:
-        """The lowering of a block inside."""
+        """The lowering of a nested block."""
         ...
 
 
@@ -53,7 +53,6 @@ def parallel(
 def piece_of(
     at: BodyLowering, number: SSAValue, width: SSAValue, size: SSAValue
 ) -> tuple[SSAValue, SSAValue]:
-    """The first value of a piece of [0, size), and the one behind its last: pieces are so wide,
-    but for the last one."""
+    """The bounds of a piece of [0, size); all pieces but the last are `width` long."""
     low = at.index.mul(number, width)
     return low, at.index.min(size, at.index.add(low, width))

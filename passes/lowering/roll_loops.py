@@ -46,7 +46,7 @@ from tadc.passes.scheduling.streams.stream_tiles import inside_of_all
 from tadc.passes.scheduling.tiles.tile_analysis import lanes_of
 
 VECTORS_OF_PIECE = 256
-"""Vectors of each row, at most, that one iteration computes, one behind the other."""
+"""The largest number of vectors of a row that one iteration computes."""
 
 Vectors = Sequence[SSAValue]
 
@@ -89,12 +89,12 @@ def _pieces(at: BodyLowering, columns: Affine, lanes: int) -> tuple[SSAValue, SS
 
 
 class RollingLanes(BorderLowering):
-    """Emits values of one of both definitions, where some tests are known to hold."""
+    """Emits values of the stage or the root, where some tests are known to hold."""
 
     rows_hold = False
-    """True if the tests hold that are the same for all columns."""
+    """True if all tests hold that are the same for all columns."""
     columns_hold = False
-    """True if all others hold, in all lanes."""
+    """True if all tests hold that vary with the column, in all lanes."""
     rolling: tuple[SSAValue, int, Vectors, Vectors] | None = None
     """The stage, the first column that is read of it, and its two vectors of each row."""
 
@@ -115,7 +115,7 @@ class RollingLanes(BorderLowering):
         return super().decided(op) if side is None else side
 
     def may_leave_lanes_out(self, op: tix.ReadOp, anyway: Callable[[tix.ReadOp], bool]) -> bool:
-        """True for the stage, too, all lanes of which are in registers."""
+        """True for reads of the stage too, all lanes of which are in registers."""
         is_stage = self.rolling is not None and op.tensor is self.rolling[0]
         return is_stage or super().may_leave_lanes_out(op, anyway)
 
@@ -131,7 +131,7 @@ class RollingLanes(BorderLowering):
         return self.loaded[key]
 
     def _window(self, before: SSAValue, behind: SSAValue, begin: int) -> SSAValue:
-        """The lanes of two vectors, from one of the first one on."""
+        """A vector of contiguous lanes of two vectors, from lane `begin` on."""
         if begin in (0, self.lanes):
             return behind if begin else before
         return self.shuffled(before, behind, range(begin, begin + self.lanes))
@@ -139,7 +139,7 @@ class RollingLanes(BorderLowering):
 
 @dataclass(frozen=True)
 class _Block:
-    """Some rows of both definitions."""
+    """A block of rows of both definitions, over a piece of their columns."""
 
     stage: tix.DefineOp
     root: tix.DefineOp
@@ -170,12 +170,12 @@ class _Block:
         either(at, all_of(at, tests), self._strip, in_rows)
 
     def _place(self, at: BodyLowering, row: SSAValue) -> None:
-        """Let the first row be this one."""
+        """Set the first row of the block."""
         for op in (self.stage, self.root):
             at.index.values[op.indices[self.roll.row]] = row
 
     def _strip(self, at: BodyLowering) -> None:
-        """All columns of these rows."""
+        """Emit all columns of the block."""
         at.index.values[self.low], at.index.values[self.high] = self.low, self.high
         begin, end = self._inside(at)
         lanes = at.index.constant(self._lanes)
@@ -206,18 +206,18 @@ class _Block:
 
     @property
     def ahead(self) -> int:
-        """The columns from an element of the root to the vector of the stage that is computed with
+        """The distance in columns from an element of the root to the stage's vector computed with
         it."""
         return self.roll.low + self._lanes
 
     def _constraints(self, op: tix.DefineOp) -> Iterator[Constraint]:
-        """The tests of a definition that hold if no choice changes sides, in a block."""
+        """The tests under which no choice of a definition changes sides in a block."""
         row, rows = op.indices[self.roll.row], self.roll.rows
         for c in dict.fromkeys(map(for_all_terms, inside_of_all(op).tests)):
             yield Constraint(c.form + min(0, c.form[row] * (rows - 1)))
 
     def _tests_of_rows(self, at: BodyLowering) -> list[SSAValue]:
-        """The tests that do not move along the columns."""
+        """The tests that are the same for all columns, as bits."""
         return [
             at.index.holds([[c]])
             for op in (self.stage, self.root)
@@ -226,8 +226,7 @@ class _Block:
         ]
 
     def _inside(self, at: BodyLowering) -> tuple[SSAValue, SSAValue]:
-        """The columns [begin, end) of the root in which no lane is off, and all tests hold that
-        move along the columns."""
+        """The interior [begin, end) of the root's columns: no lane is off, and no test fails."""
         size = at.index.form(self.stage.shape[-1] - self.ahead)
         begin, end = self.low, at.index.min(self.high, size)
         for op, moved in ((self.root, 0), (self.stage, self.ahead)):
@@ -250,7 +249,7 @@ class _Block:
 
 @dataclass(frozen=True)
 class _Part:
-    """A vector of each row."""
+    """One vector of each row of a block."""
 
     of: _Block
     at: BodyLowering
@@ -258,7 +257,7 @@ class _Part:
     is_inside: bool
 
     def emit(self, before: Vectors) -> Vectors:
-        """The vectors of the root, given one of the stage in each row; the next ones of that."""
+        """Emit the root's vectors, given the stage's `before`; give the stage's next ones."""
         of, op = self.of, self.of.root
         behind = self.of_stage(Affine.of(self.column) + of.ahead)
         self.at.index.values[op.indices[-1]] = self.column

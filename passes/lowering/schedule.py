@@ -181,7 +181,7 @@ class _FunctionMaker:
     as_written: Set[Operation]
     """The operations that keep their order."""
     vectors: bool
-    """True for processors that have them."""
+    """True for processors with vectors."""
     strided: bool
     """True if functions take strides of what they read."""
     known: SizeBounds | None
@@ -217,9 +217,10 @@ class _FunctionMaker:
         return function
 
     def _stride_names(self, reads: Sequence[tix.ReadOp]) -> dict[SSAValue, list[str]]:
-        """The names of the strides that the function with these reads takes, of each tensor.
+        """The names of stride arguments that a function with these reads takes, for each tensor.
 
-        What is read in another shape than its own is no argument: its rows lie side by side.
+        A tensor that is read in another shape than its own has no such arguments: its rows are
+        contiguous.
         """
         if not self.strided:
             return {}

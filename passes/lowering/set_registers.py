@@ -22,7 +22,7 @@ from tadc.passes.rewriting.program_pass import ProgramPass
 
 @dataclass(frozen=True)
 class SetRegistersPass(ProgramPass):
-    """`set-registers{count=16 of_vector=2}`: so many, of which a vector of 64 bytes takes two."""
+    """`set-registers{count=16 of_vector=2}`: 16 registers, two for each 64 bytes of a vector."""
 
     name = "set-registers"
     count: int = 32
@@ -37,7 +37,7 @@ class SetRegistersPass(ProgramPass):
 
 
 def set_registers(program: tix.ProgramOp, registers: tix.Registers) -> tix.ProgramOp:
-    """The program, made for these registers: itself if it is already."""
+    """The program, marked to be compiled for these registers; itself if it is so already."""
     if program.registers == registers:
         return program
     copy = program.clone()

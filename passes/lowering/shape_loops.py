@@ -106,8 +106,7 @@ class ShapeLoopsPass(LocalPass):
 def shape_loops(
     program: tix.ProgramOp, choose: ChooseTiles | None, sizes: Mapping[str, int] | None = None
 ) -> tix.ProgramOp:
-    """The program with each definition in the form in which it runs best for these sizes; without
-    tiles for None.
+    """The program with each definition in its best form for these sizes; no tiles without `choose`.
 
     The same program where nothing changes.
     """
@@ -128,7 +127,7 @@ def shape_loops(
 
 
 def in_boxes(program: tix.ProgramOp) -> tix.ProgramOp:
-    """The program with short sums over boxes, and no condition around a sum, but tests of terms.
+    """The program with short sums over boxes, and conditions around sums moved into their terms.
 
     The same program where nothing changes.
     """
@@ -159,7 +158,7 @@ def _best(
 
 
 def _leaves_out_terms(op: tix.DefineOp) -> bool:
-    """True if a condition makes a factor of a term 0: what stands beside it may be no number."""
+    """True if a condition makes a factor of a term 0: the product with infinity or NaN is NaN."""
     for total in (o for o in op.walk() if isinstance(o, tix.SumOp)):
         absent = absent_values(total.body)
         terms = terms_of(tix.yielded(total.body), total.body.block)
@@ -187,7 +186,7 @@ def _hides_sums(op: tix.DefineOp) -> bool:
 
 
 def _tile(op: tix.DefineOp, choose: ChooseTiles) -> Tile | None:
-    """The first tile in which more than conditions differs from column to column."""
+    """The first tile with a read that depends on its column; None without any."""
     reads = [r for r in op.walk() if isinstance(r, tix.ReadOp)]
     uses = IndexUses()
     tiles = (t for t in choose(op) if any(t.column_index in uses.of_operation(r) for r in reads))
@@ -201,7 +200,7 @@ def _boxed(program: tix.ProgramOp, kind: type[_ShortBoxer]) -> tix.ProgramOp:
 
 
 def _guarded_sums(op: Operation) -> list[tix.SumOp]:
-    """The sums under a condition on indices, with 0 without it, that use nothing else there."""
+    """The sums inside of a guard that use no other value computed inside of it."""
     if not is_guard(op):
         return []
     sums = [o for o in op.then.block.ops if isinstance(o, tix.SumOp)]
@@ -209,14 +208,14 @@ def _guarded_sums(op: Operation) -> list[tix.SumOp]:
 
 
 class _ShortBoxer(ContextCloner):
-    """Copies; reductions over parts of short boxes become reductions over these."""
+    """Copies; a reduction over a part of a short box becomes one over the whole box."""
 
     long = False
     bands = True
     """True if bands may become boxes that hold many times as many points, where elements side by
     side have bounds of their own."""
     tests: Sequence[Constraint] = ()
-    """Conditions that the terms of the next reduction have besides its own."""
+    """Tests that the terms of the next reduction get besides its own."""
 
     @classmethod
     def applies(cls, op: Operation) -> bool:
@@ -227,7 +226,7 @@ class _ShortBoxer(ContextCloner):
             super().copy(op)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
-        """Copy a reduction over its box, with the tests that the box leaves around each term."""
+        """Copy a reduction over its box; constraints that the box drops become tests of terms."""
         box = box_around(op, self.long, self.bands)
         if box is None and not self.tests:
             return super().copy_reduction(op)
@@ -255,15 +254,18 @@ class _ShortBoxer(ContextCloner):
         return self.builder.reduce(type(op), [v.name_hint for v in op.indices], domain, body)
 
     def read_ahead(self, op: tix.ReductionOp, tests: list[Constraint]) -> None:
-        """Read before the value: what is there anyway without a test, for it may be the same for
-        many elements, and all else under tests of its own, which then only mask a read."""
+        """Copy reads ahead of the tests of a term: untested if in bounds, else under tests of their
+        own.
+
+        An untested read may be invariant in a loop, and a test of a read alone only masks it.
+        """
         for read in op.body.block.ops:
             if isinstance(read, tix.ReadOp) and not any(map(op.is_ancestor, _quotients(read))):
                 needed = self._needed(read, tests)
                 self.values[read.result] = self.builder.guard(needed, partial(self._read, read))
 
     def _needed(self, read: tix.ReadOp, tests: list[Constraint]) -> list[Constraint]:
-        """The tests without which a read may not be there: those of its own indices, if they do."""
+        """The tests that keep a read in bounds: none, those of its own indices, or else all."""
         used = {v for form in read.forms for v in self.form(form).indices}
         own = [c for c in tests if used.issuperset(c.form.indices)]
         return next((few for few in ([], own) if self._is_there(read, few)), tests)
@@ -272,7 +274,7 @@ class _ShortBoxer(ContextCloner):
         return builder.read(self.value(read.tensor), [self.form(f) for f in read.forms])
 
     def _is_there(self, read: tix.ReadOp, tests: Sequence[Constraint]) -> bool:
-        """True if a read is inside of its tensor where these tests hold."""
+        """True if a read is in bounds where these tests hold."""
         here = self.inner(self.builder)
         here.assume(tests)
         limits = zip(read.forms, read.shape, strict=True)
@@ -292,7 +294,7 @@ class _LongBoxer(_ShortBoxer):
 
 
 class _Masker(_ShortBoxer):
-    """Boxes short loops; a condition around a sum becomes one of its terms, or of its value."""
+    """Boxes short loops; a condition around a sum moves into its terms, or into their reads."""
 
     @classmethod
     def applies(cls, op: Operation) -> bool:
@@ -316,7 +318,7 @@ class _Masker(_ShortBoxer):
         tests: Sequence[Constraint],
         missing: Mapping[Operation, Sequence[Constraint]] | None,
     ) -> SSAValue:
-        """A sum under a condition outside of it: with tests of its terms, or of what they read."""
+        """Copy a sum; its terms, or their reads, get the condition that was around it."""
         if missing is not None:
             cloner = _Padder(self, missing)
         else:
@@ -327,7 +329,7 @@ class _Masker(_ShortBoxer):
 
 
 class _Padder(ContextCloner):
-    """Copies; reads that are not there without a condition are 0 where they are not."""
+    """Copies; reads that a condition kept in bounds are padded with 0."""
 
     def __init__(self, at: Cloner, missing: Mapping[Operation, Sequence[Constraint]]):
         super().__init__(at.builder, at.values, at.indices)
@@ -344,11 +346,11 @@ class _Padder(ContextCloner):
 
 
 def _missing(op: tix.IfOp, sums: Sequence[tix.SumOp]) -> dict[Operation, list[Constraint]] | None:
-    """For each read of the sums under a condition, what it needs of that to be there.
+    """The bounds tests that each read of these sums needs without the condition around them.
 
     None where the values cannot be computed without the condition: where that is the same for all
-    elements, or an equality, which holds for few, and where a read needs more than an index in
-    its range.
+    elements, or an equality, which holds for few, and where a read needs more than an index in its
+    range.
     """
     tests = [c for disjunct in op.condition for c in disjunct]
     definition = definition_around(op)

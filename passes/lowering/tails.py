@@ -35,7 +35,7 @@ def end_of_whole(at: BodyLowering, low: SSAValue, high: SSAValue, width: SSAValu
 
 
 def first_lanes(at: BodyLowering, count: SSAValue, lanes: int) -> SSAValue:
-    """A mask of the first ones of so many lanes, as many as the count."""
+    """A mask in which the first `count` lanes are on."""
     return at.insert(operations.first_lanes(count, lanes)).mask_vector
 
 
@@ -45,7 +45,7 @@ def lanes_before(at: VectorLowering, end: SSAValue, first: SSAValue) -> SSAValue
 
 
 def under_mask(at: LaneReads, value: SSAValue, otherwise: SSAValue) -> SSAValue:
-    """A vector in the lanes of the mask, another one elsewhere; without a mask, the first one."""
+    """A vector where the mask is on, and another where it is off; without a mask, the first one."""
     if at.mask is None:
         return value
     return at.insert(SelectLanesOp(at.mask, value, otherwise)).result
