@@ -44,13 +44,13 @@ from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, lanes_of
 
 ROWS_OF_PAIRS = 4
-"""Rows of a block: what these add to a sum in memory is added up before."""
+"""Rows of a block, whose terms are added up in registers before they are added to memory."""
 
 UNITS_OF_PAIRS = 16
-"""Parts of the rows of pairs, that threads share."""
+"""Units of work for the threads to share: the number of pieces, times the parts of each."""
 
 FEWEST_COLUMNS_OF_PART = 256
-"""Columns of a part at least: for each of them, and each row, the lanes of a sum are added up."""
+"""The fewest columns of a part: in each part, every row adds up the lanes of its sum once."""
 
 MOST_SUMS_OF_BLOCK = 16
 """Sums along the columns in a block: with what they read, as many vectors as registers hold."""
@@ -62,7 +62,7 @@ class PairPiece:
 
     op: tix.DefineOp
     places: Sequence[SSAValue]
-    """The indices of the walk's body that are its own between the piece and the column."""
+    """The body's indices for the dimensions of the sum between its piece and its column."""
     term: SSAValue
     """The value that a pair adds, in the body's sum."""
 
@@ -80,19 +80,19 @@ class Pairs:
 
     @property
     def row(self) -> SSAValue:
-        """The index of rows, of which every one of so many belongs to a piece: the tile's step."""
+        """The index of the rows; row `i` belongs to piece `i % tile.step`."""
         assert self.tile.row_index is not None
         return self.tile.row_index
 
     @property
     def parts(self) -> int:
-        """The parts into which the rows of a piece are cut, and the columns."""
+        """The number of parts that the rows of a piece are cut into, and the columns."""
         return UNITS_OF_PAIRS // self.tile.step
 
 
 @dataclass(frozen=True)
 class Walk:
-    """A definition that may walk over pairs, by its only long sum, with rows along an index."""
+    """A definition that may walk over pairs of a row and an index of its only long sum."""
 
     sum: LongSum
     row: SSAValue
@@ -112,23 +112,23 @@ class Walk:
 
     @property
     def rows(self) -> int:
-        """The rows of a block; 0 if there are too many values of other indices."""
+        """The rows of a block; 0 if registers cannot hold a row's sums, or a size is unknown."""
         counts = [constant_extent(self.sizes[v]) for v in self.whole]
         known = [count or 1 for count in counts if count is not None]
         return min(ROWS_OF_PAIRS, MOST_SUMS_OF_BLOCK // prod(known)) * (len(known) == len(counts))
 
     def places_of(self, sizes: Sequence[Affine]) -> list[SSAValue] | None:
-        """The indices of these sizes among the other ones."""
+        """Indices other than the row's that have these sizes, in this order; None without any."""
         ways = permutations(self.whole, len(sizes))
         return next((list(w) for w in ways if [self.sizes[v] for v in w] == [*sizes]), None)
 
     def has(self, sizes: Sequence[Affine]) -> bool:
-        """True if blocks have all that a row adds to a column of a sum with these other indices."""
+        """True if blocks cover indices of these sizes, beside the rows and the columns."""
         return self.rows > 0 and self.places_of(sizes) is not None
 
 
 def pieces_for(columns: int) -> int:
-    """The number of pieces of the rows of so many columns: a power of two from 2 on."""
+    """The number of pieces that the rows are cut into for so many columns: 2, 4, 8 or 16."""
     parts = 1
     while 4 * parts <= UNITS_OF_PAIRS and 2 * parts * FEWEST_COLUMNS_OF_PART <= columns:
         parts *= 2
@@ -144,8 +144,7 @@ def walking_sum(op: tix.DefineOp) -> LongSum | None:
 
 
 def are_walked(op: tix.SumOp) -> bool:
-    """True if rows and lanes of blocks have the terms of a sum, short sums among them: nothing in
-    them is chosen."""
+    """True if the terms of a sum consist of reads, arithmetic and short sums, without choices."""
     simple = tix.ReadOp | tix.UnaryOp | tix.BinaryOp | tix.ConstantOp | tix.IndexToRealOp
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     return all(
@@ -154,8 +153,10 @@ def are_walked(op: tix.SumOp) -> bool:
 
 
 def walk_of(op: tix.DefineOp, pieces: Sequence[ResidueSum]) -> tuple[tix.DefineOp, Pairs] | None:
-    """The body and the loops of a definition that takes sums of pieces along; None if it has no
-    pairs with these. The body is added to the program."""
+    """The joined body and the loops of a definition, and of the sums that share its walk.
+
+    None if no sum shares it. The body is added to the program.
+    """
     found = walking_sum(op)
     for row in op.indices if found else ():
         assert found
@@ -193,7 +194,7 @@ def _shares(walk: Walk, across: tix.DefineOp) -> bool:
 def _joined(
     walk: Walk, pieces: Sequence[tuple[ResidueSum, tix.DefineOp]]
 ) -> tuple[tix.DefineOp, Pairs]:
-    """The body of the walk, in whose sum a pair computes the terms of all, and its loops."""
+    """The body and the loops of the walk: one sum, whose loop computes the terms of all members."""
     op = walk.op
     every = range(len(op.indices))
     body = joined([op, *(across for _, across in pieces)], [every] * (1 + len(pieces)))

@@ -68,7 +68,7 @@ def _names(index: SSAValue, count: int) -> Iterator[str | None]:
 
 
 def _groups(shape: Shape, seen: Shape) -> list[list[int]] | None:
-    """For each dimension of a shape that is seen the dimensions that it is made of."""
+    """The dimensions of `shape` that are merged to each one of `seen`; None if none are."""
     groups: list[list[int]] = []
     left = [*range(len(shape))]
     for size in seen:
@@ -82,7 +82,7 @@ def _groups(shape: Shape, seen: Shape) -> list[list[int]] | None:
 
 
 def _is_split(op: Operation, merged: Mapping[SSAValue, Shape]) -> bool:
-    """True if an operation has merged indices only as whole dimensions of what it reads."""
+    """True if an operation uses merged indices only as subscripts of dimensions merged alike."""
     if not isinstance(op, tix.ReadOp):
         return not any(form[v] for form in forms_of(op) for v in merged)
     used = [form for form in op.forms if any(form[v] for v in merged)]
@@ -96,7 +96,7 @@ def _is_split(op: Operation, merged: Mapping[SSAValue, Shape]) -> bool:
 
 
 def _is_part(form: Affine, sizes: Shape, merged: Mapping[SSAValue, Shape]) -> bool:
-    """True if a form is a merged index over rows of these sizes, or of one dimension without it."""
+    """True if a subscript is a merged index with these inner sizes, or an unmerged dimension's."""
     index = form.single_index
     if index is not None and index in merged:
         return len(sizes) == len(merged[index]) and [*sizes[1:]] == [*merged[index][1:]]

@@ -21,7 +21,7 @@ from tadc.passes.scheduling.bands.band_windows import Window, windows_of
 
 
 def mistakes_of_bands(bands: Bands) -> Iterator[str]:
-    """Yield what stages of bands do not find of each other."""
+    """Yield each read of a stage that its band, or its buffer, does not hold."""
     with all_axes([stage.of for stage in bands.stages]) as whole:
         made = dict[SSAValue, Stage]()
         held = dict[int, SSAValue]()  # what is in each buffer
@@ -62,7 +62,7 @@ def _mistake(
 
 
 def _rolls(roll: Roll, op: tix.DefineOp, read: tix.ReadOp, windows: list[Window | None]) -> bool:
-    """True if a read is of the columns of its own row that are in registers."""
+    """True if a read stays in its own row, within the columns that registers hold."""
     *others, columns = windows
     same = [*read.forms[:-1]] == [Affine.of(v) for v in op.indices[:-1]]
     one = columns is not None and (columns.index, columns.step) == (op.indices[-1], 1)
@@ -74,7 +74,7 @@ def _is_within(columns: Window | None, roll: Roll) -> bool:
 
 
 def _covers(axis: Axis, reader: Axis | None, window: Window) -> bool:
-    """True if a band has what the windows of its values of the reader are about."""
+    """True if the box of a stage contains the windows that the box of a reader reads."""
     if reader is None or (axis.index, axis.step) != (reader.index, window.step * reader.step):
         return False
     low, high = (window.step * end for end in (reader.low, reader.high))
@@ -82,8 +82,10 @@ def _covers(axis: Axis, reader: Axis | None, window: Window) -> bool:
 
 
 def _keeps(stage: Stage, reader: Stage, window: Window | None) -> bool:
-    """True if the planes that a plane of the reader needs are there when it is computed: the stage
-    is ahead by `axis.high`."""
+    """True if a stage's circular buffer still holds the oldest plane that the reader reads.
+
+    The stage is ahead of the root by `axis.high` planes.
+    """
     ahead, own = stage.axes[0], reader.axes[0]
     if ahead is None or own is None or window is None:
         return False

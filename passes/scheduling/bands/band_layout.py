@@ -35,28 +35,28 @@ MOST_TERMS = 64
 """Terms of an element of a stage: more have no windows, or take longer than memory does."""
 
 TIMES_OF_REACH = 3
-"""Rows of a band at least, as a multiple of those that it shares with the next one."""
+"""The fewest rows of a band, as a multiple of its overlap with the next one."""
 
 FEWEST_ROWS = 8
-"""Rows of a band at least: half of them, which the last bands may have, are rows of blocks."""
+"""The fewest rows of a band: half of them, which the last bands may have, are rows of blocks."""
 
 FEWEST_COLUMNS = 64
 """Elements of the shortest rows of a band."""
 
 MOST_AGAIN = 32
-"""Additions that an element of a stage may cost more, for what two bands compute: memory takes as
+"""The most redundant additions for an element of the stages, where bands overlap: memory takes as
 long for a vector that is written, and read again."""
 
 MOST_AGAIN_OF_SEVERAL = 8
-"""Additions that an element of a stage of several roots may cost more, or of bands that slide."""
+"""The most redundant additions for an element with several roots, or in bands that slide."""
 
 Axes = Mapping[tix.DefineOp, Sequence[Axis | None]]
-"""For each dimension of definitions which values a band has; None for all of them."""
+"""The range of each dimension of definitions in a band; None where a band has all values."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """The elements of all definitions beside a band."""
+    """The box that a band has of each definition, and the buffers of its stages."""
 
     axes: Axes
     sides: Sequence[Side] = ()
@@ -65,16 +65,19 @@ class Layout:
     buffers: Mapping[tix.DefineOp, int] = field(default_factory=dict[tix.DefineOp, int])
     """The number of the buffer of each stage; others are roots."""
     planes: Mapping[tix.DefineOp, int] = field(default_factory=dict[tix.DefineOp, int])
-    """The planes of each stage that are there at a time, if bands slide."""
+    """The planes of each stage that its circular buffer holds, if bands slide."""
     again: float = 1.0
-    """The times that an element of a stage is computed, in the mean, at most."""
+    """The mean number of times that an element is computed, for the stage with the most."""
     roll: Roll | None = None
     """The roll of the only stage along with the root: then there are no bands."""
 
 
 @contextmanager
 def all_axes(ops: Sequence[tix.DefineOp]) -> Generator[Mapping[tix.DefineOp, tix.DefineOp]]:
-    """The definitions that have one with an index for each dimension, which is there meanwhile."""
+    """Yield the definitions that have a form without merged indices, with that form.
+
+    Copies that are made for this (`with_all_axes`) are erased on exit.
+    """
     found = {op: made for op in ops if (made := with_all_axes(op)) is not None}
     try:
         yield found
@@ -85,12 +88,12 @@ def all_axes(ops: Sequence[tix.DefineOp]) -> Generator[Mapping[tix.DefineOp, tix
 
 
 def stages_in(ops: Sequence[tix.DefineOp]) -> list[tix.DefineOp]:
-    """The definitions that these alone read."""
+    """The definitions that others among these read, and no other ones."""
     return [op for op in ops if _is_private(op, ops)]
 
 
 def _is_private(op: tix.DefineOp, readers: Collection[tix.DefineOp]) -> bool:
-    """True if some of these read a result, and nobody else does."""
+    """True if all readers of a result are among these definitions, and there is one."""
     users = [use.operation for use in op.result.uses]
     return bool(users) and all(
         isinstance(u, tix.ReadOp) and definition_around(u) in readers for u in users
@@ -98,9 +101,10 @@ def _is_private(op: tix.DefineOp, readers: Collection[tix.DefineOp]) -> bool:
 
 
 def layouts_of(ops: Sequence[tix.DefineOp]) -> Iterator[Layout]:
-    """The bands of definitions in order, and what each of them has in one of these: bands that
-    slide, and then such that do not. None where they cannot share bands, or where these cost more
-    than they save."""
+    """Yield the layouts that definitions may share: a roll, or sliding bands and overlapped ones.
+
+    Yields none where they cannot share bands, or where bands cost more than they save.
+    """
     stages = stages_in(ops)
     with all_axes(ops) as whole:
         axes = _axes(whole, ops, stages) if len(whole) == len(ops) else None
@@ -120,7 +124,7 @@ def layouts_of(ops: Sequence[tix.DefineOp]) -> Iterator[Layout]:
 
 
 def _with_common_indices(axes: Axes) -> Axes:
-    """The values of a band along indices that move all definitions."""
+    """The ranges in a band, with all values along indices that do not move every definition."""
     found = [{axis.index for axis in own if axis} for own in axes.values()]
     common = found[0].intersection(*found[1:])
     return {
@@ -135,8 +139,10 @@ def _layout(
     axes: Axes,
     planes: Mapping[tix.DefineOp, int],
 ) -> Layout | None:
-    """The layout of bands that have so many planes of each stage at a time, or all of them; None
-    where these cost more than they save."""
+    """The layout of bands that slide with these `planes` of each stage, or of boxes.
+
+    None where buffers have no room for a band, or where its overlap costs more than it saves.
+    """
     common = sorted({axis.index for own in axes.values() for axis in own if axis})
     others = [_elements_beside(op, axes[op]) for op in stages]
     if len(common) < (2 if planes else 1) or None in others:
@@ -161,7 +167,7 @@ def _layout(
 
 
 def _times(axes: Sequence[Axis | None], sides: Sequence[Side]) -> float:
-    """The times that an element of a stage is computed, in the mean, at most."""
+    """The mean number of times, at most, that bands compute an element of a stage."""
     least = {side.index: side.least for side in sides}
     known = [axis for axis in axes if axis]
     return prod(
@@ -173,7 +179,7 @@ def _times(axes: Sequence[Axis | None], sides: Sequence[Side]) -> float:
 def _buffers(
     ops: Sequence[tix.DefineOp], stages: Sequence[tix.DefineOp]
 ) -> dict[tix.DefineOp, int]:
-    """A buffer for each stage, which it has until the last one that reads it is computed."""
+    """A buffer for each stage, which a later stage reuses once all readers have been computed."""
     last = {r.tensor: n for n, op in enumerate(ops) for r in reads_of(op)}
     found: dict[tix.DefineOp, int] = {}
     for n, op in enumerate(ops):
@@ -215,12 +221,12 @@ def _sides(
 
 
 def _least(side: Side) -> int:
-    """The values of a side at least, for what a band shares with the next one."""
+    """The shortest side of a band that is long against its overlap with the next one."""
     return max(FEWEST_ROWS, -(-TIMES_OF_REACH * side.reach // side.step))
 
 
 def _elements_beside(op: tix.DefineOp, axes: Sequence[Axis | None]) -> int | None:
-    """The elements of dimensions of which a band has all; None where no number says how many."""
+    """The product of the dimensions of which a band has all values; None if one is unknown."""
     sizes = zip(op.type.shape, axes, strict=True)
     extents = [constant_extent(size) for size, axis in sizes if axis is None]
     return None if None in extents else prod(n for n in extents if n is not None)
@@ -244,7 +250,7 @@ def _additions(op: Operation) -> int:
 def _axes(
     whole: Whole, ops: Sequence[tix.DefineOp], stages: Collection[tix.DefineOp]
 ) -> dict[tix.DefineOp, list[Axis | None]] | None:
-    """For each dimension of each definition which values a band has; None where one has none."""
+    """The range of each dimension of definitions in a band; None if they cannot share bands."""
     roots = axes_of_roots(whole, [op for op in ops if op not in stages], ops)
     if roots is None:
         return None
@@ -272,7 +278,7 @@ def _axes(
 
 
 def _covers(own: Axis | None, read: Axis | None) -> bool:
-    """True if a band has all values of a dimension that it reads."""
+    """True if a root's range in a band contains the range that later definitions read."""
     if own is None:
         return True
     if read is None or (own.index, own.step) != (read.index, read.step):
@@ -281,7 +287,7 @@ def _covers(own: Axis | None, read: Axis | None) -> bool:
 
 
 def _axis_of(window: Window, axis: Axis | None) -> Axis | None:
-    """The values of windows whose reader has these ones: `m (s n + l) + w` for each n."""
+    """The range of a window over the range of its reader: `m (s n + l) + w` for each n."""
     if axis is None:
         return None
     step = window.step
@@ -290,8 +296,7 @@ def _axis_of(window: Window, axis: Axis | None) -> Axis | None:
 
 
 def _hull(axes: Sequence[Axis | None]) -> Axis | None:
-    """The values that are in any of several ranges; None where these move by several indices, or
-    by different steps."""
+    """The smallest range around several; None unless all move with one index, by one step."""
     known = [axis for axis in axes if axis]
     if len(known) < len(axes) or len({(axis.index, axis.step) for axis in known}) > 1:
         return None

@@ -39,14 +39,14 @@ ELEMENTS_OF_RUN = 1 << 10
 """Elements side by side that a piece reads at least, if there is room: of a page of memory."""
 
 ALIKE = 4
-"""Lengths are alike that differ by such a part of them at most."""
+"""Lengths are alike that differ by at most `1 / ALIKE` of the longer one."""
 
 FEWEST_ELEMENTS = 3 << 16
 """Elements of the smallest stages that leave near caches, in f32."""
 
 
 def stages_of_pieces(op: tix.DefineOp) -> list[tix.DefineOp]:
-    """The definitions that may be stages before this one, which alone reads them."""
+    """The definitions that this one alone reads, and that may be stages of its bands."""
     read = dict.fromkeys(r.tensor.owner for r in reads_of(op))
     return [d for d in read if isinstance(d, tix.DefineOp) and _is_stage(d, op)]
 
@@ -66,15 +66,14 @@ class Boxes:
     """The parts of large tensors that a sum over boxes reads, piece by piece."""
 
     sides: Sequence[Side]
-    """The sides of a piece of one value, as tensors lie in memory; numbers are those of indices of
-    the reduction."""
+    """The sides of a piece of one value, outermost first, by index of the reduction."""
     lengths: Sequence[int]
-    """The values of these indices."""
+    """The number of values of the index of each side."""
     beside: int
-    """The elements of other dimensions."""
+    """The product, at most, of the dimensions that no index of the reduction moves."""
 
     def is_like(self, other: Boxes) -> bool:
-        """True for boxes that differ in what windows reach over, at most."""
+        """True if both have as many sides, of lengths that are alike (`ALIKE`)."""
         pairs = [*zip(self.lengths, other.lengths, strict=False)]
         return len(self.lengths) == len(other.lengths) and all(
             ALIKE * abs(a - b) <= max(a, b) for a, b in pairs
@@ -128,14 +127,14 @@ class _Box:
     """The elements of a stage that a piece reads."""
 
     axes: Sequence[Axis]
-    """The values of dimensions that indices of the reduction move, by the numbers of these."""
+    """The ranges of the dimensions that move with an index of the reduction."""
     beside: int
-    """The elements of the other dimensions."""
+    """The product of the other dimensions."""
 
 
 def _box(read: tix.ReadOp, op: tix.ReductionOp) -> _Box | None:
-    """The elements of a stage that a piece reads; None if no number says how many there are along a
-    dimension, or if terms of a piece do not lie side by side."""
+    """The box of a stage that a piece reads; None if a whole dimension has an unknown size, or if
+    the last dimension does not move with the terms."""
     definition, boxes = definition_around(op), boxed_indices(op)
     own = dict(zip(definition.indices, definition.shape, strict=True))
     windows = [

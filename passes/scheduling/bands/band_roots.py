@@ -25,10 +25,10 @@ from tadc.passes.scheduling.bands.band_stages import Axis
 from tadc.passes.scheduling.bands.band_windows import windows_of
 
 Whole = Mapping[tix.DefineOp, tix.DefineOp]
-"""Definitions, and what they are with an index for each dimension."""
+"""Definitions, each with its form without merged indices (`band_axes`)."""
 
 Rate = tuple[int, Fraction]
-"""An index of the last root, by its number, and the values of a dimension for each of its own."""
+"""An index of the last root, by its number, and the distance that its step moves a dimension."""
 
 Rates = list[Rate | None]
 """The rates of all indices of a definition, or of all dimensions of a tensor."""
@@ -37,8 +37,8 @@ Rates = list[Rate | None]
 def axes_of_roots(
     whole: Whole, roots: Sequence[tix.DefineOp], ops: Sequence[tix.DefineOp]
 ) -> dict[tix.DefineOp, list[Axis | None]] | None:
-    """The boxes of some definitions, of these that share bands; None if no dimension of a root
-    follows an index of the last root, or two follow the same one."""
+    """The boxes of the `roots` in a band; None if a root moves with no index of the last root, or
+    two of its dimensions move with the same one."""
     rates = _rates(whole, ops)
     if not all(any(rates[op]) and _are_apart(rates[op]) for op in roots):
         return None
@@ -49,20 +49,20 @@ def axes_of_roots(
 
 
 def _are_apart(rates: Sequence[Rate | None]) -> bool:
-    """True if dimensions move with an index of the last root each."""
+    """True if no two dimensions move with the same index of the last root."""
     indices = [rate[0] for rate in rates if rate]
     return len({*indices}) == len(indices)
 
 
 def _box(rate: Rate, scale: Mapping[int, int]) -> Axis:
-    """The values of a dimension in a band, whose sides have so many values of the last root."""
+    """The range of a dimension in a band with `scale` values of each index of the last root."""
     index, each = rate
     values = int(each * scale[index])
     return Axis(index, values, 0, values - 1)
 
 
 def _rates(whole: Whole, ops: Sequence[tix.DefineOp]) -> dict[tix.DefineOp, Rates]:
-    """The rate of each index of definitions, as far as reads tell."""
+    """The rates of the indices of all definitions, propagated through reads from the last root."""
     last = ops[-1]
     found = {last: Rates((n, Fraction(1)) for n in range(len(whole[last].indices)))}
     tensors: dict[SSAValue, Rates] = {}
@@ -80,7 +80,7 @@ def _rates(whole: Whole, ops: Sequence[tix.DefineOp]) -> dict[tix.DefineOp, Rate
 def _rates_of(
     op: tix.DefineOp, like: tix.DefineOp, tensors: Mapping[SSAValue, Sequence[Rate | None]]
 ) -> Rates:
-    """The rates of the indices of a definition, by what reads it, or else by what it reads."""
+    """The rates of a definition's indices, derived from its readers, or else from its own reads."""
     own = [*tensors.get(op.result, ())]
     return own if any(own) else _rates_by_reads(like, tensors)
 
@@ -91,7 +91,7 @@ def _add_rates(
     of: tix.DefineOp,
     own: Sequence[Rate | None],
 ) -> None:
-    """Add what the indices of a definition say of the tensors that it reads, and of its own."""
+    """Record the rates of a definition's result, and of the tensors that it reads."""
     tensors.setdefault(of.result, [*own])
     rates = dict(zip(op.indices, own, strict=True))
     for read in _reads_as_they_are(op):
@@ -101,7 +101,8 @@ def _add_rates(
 
 
 def _rates_by_reads(op: tix.DefineOp, tensors: Mapping[SSAValue, Sequence[Rate | None]]) -> Rates:
-    """The rates of indices by those of what they read, each of them by one index."""
+    """The rates of indices, derived from the tensors read: no two with the same index of the
+    root."""
     found: dict[SSAValue, Rate] = {}
     for read in _reads_as_they_are(op):
         for window, rate in zip(windows_of(read, op), tensors.get(read.tensor, ()), strict=False):
@@ -111,5 +112,5 @@ def _rates_by_reads(op: tix.DefineOp, tensors: Mapping[SSAValue, Sequence[Rate |
 
 
 def _reads_as_they_are(op: tix.DefineOp) -> list[tix.ReadOp]:
-    """The reads of tensors in their own shape."""
+    """The reads that see a tensor in its own shape."""
     return [r for r in reads_of(op) if tuple(r.shape) == tuple(type_of(r.tensor).shape)]

@@ -27,8 +27,8 @@ from tadc.passes.scheduling.streams.interior import set_whole
 
 @dataclass(frozen=True)
 class Axis:
-    """The values of a dimension for those of a band, from the first one, times `step`, plus `low`
-    to the last one, times `step`, plus `high`."""
+    """The range of a dimension in a band: `step * first + low` to `step * last + high`, for the
+    first and the last value that the band has of an index."""
 
     index: int
     """The index of the root, by its number."""
@@ -46,23 +46,23 @@ class Side:
     step: int
     reach: int
     least: int = 1
-    """The values that a band has for all sizes, unless there are fewer."""
+    """The number of values that a band has at least, unless the root has fewer."""
     planes: int = 0
-    """The planes of stages at most that are there at a time, where bands slide along this side."""
+    """The most planes that a circular buffer holds, where bands slide along this side; else 0."""
 
     @staticmethod
     def of(axes: Sequence[Axis]) -> Side:
-        """The side along an index of the root, of which stages have these values."""
+        """The side along an index of the root that covers these ranges of stages."""
         step = max(axis.step for axis in axes)
         reach = max(0, *(axis.high + 1 - axis.low - axis.step for axis in axes))
         return Side(axes[0].index, step, reach)
 
     def elements(self, values: int) -> int:
-        """The elements of stages along so many values of the root, at most."""
+        """The most elements of a stage along this side, for so many values of the root."""
         return self.planes or self.step * values + self.reach
 
     def values(self, elements: int) -> int:
-        """The values of the root for which there is room beside so many elements of stages."""
+        """The most values of the root for which a stage has no more than so many elements."""
         return (elements - self.reach) // self.step
 
 
@@ -72,17 +72,19 @@ class Stage:
 
     op: tix.DefineOp
     of: tix.DefineOp
-    """The definition."""
+    """The definition of the program, of which `op` computes the elements in a band."""
     axes: Sequence[Axis | None]
     blocking: Blocking
     buffer: int | None
-    """The number of the buffer that holds them; None for a root, whose elements are in a tensor."""
+    """The number of the stage's buffer; None for a root, which is stored in a tensor."""
     planes: int = 0
-    """The planes that the buffer has at a time, where bands slide along the first dimension."""
+    """The planes that the circular buffer holds, where bands slide along the first dimension."""
 
     def has_vectors_along(self, index: int) -> bool:
-        """True if loops have explicit vectors, as LLVM makes none beside these, and none of them
-        runs along another index of the root than this: of other indices a band has few values."""
+        """True if loops have explicit vectors, and none along another index of the root than this.
+
+        LLVM makes no vectors beside explicit ones, and of other indices a band has few values.
+        """
         axes = zip(self.op.indices, self.axes, strict=True)
         across = {v for v, axis in axes if axis and axis.index != index}
         columns = [tile.column_index for tile in self.blocking.tiles]
@@ -92,8 +94,7 @@ class Stage:
 
     @property
     def has_whole_planes(self) -> bool:
-        """True if loops take one value of the first dimension after the other, and vectors run
-        along the last one."""
+        """True if blocks have no rows along the first dimension, and vectors along the last."""
         first, *_, last = self.op.indices
         return all(t.row_index is not first and t.column_index is last for t in self.blocking.tiles)
 
@@ -106,22 +107,22 @@ class Roll:
     """The dimension of the rows that advance together."""
     rows: int
     low: int
-    """The first column of the stage that an element of the root reads, from its own one on."""
+    """The first column of the stage that an element of the root reads, relative to its own."""
     high: int
-    """The last one."""
+    """The last such column."""
 
 
 @dataclass(frozen=True)
 class Bands:
-    """The bands of definitions that others need, the roots, and of those that only these need."""
+    """Stages, which are kept in buffers, and the roots that read them, computed band by band."""
 
     stages: Sequence[Stage]
-    """In order, roots among them; the last one is a root."""
+    """The members in the order in which they run, roots among them; the last one is a root."""
     sides: Sequence[Side]
     elements: int
     """The elements of each buffer."""
     again: float
-    """The times that an element of a stage that is no root is computed, in the mean, at most."""
+    """The mean number of times, at most, that an element of a stage is computed."""
     roll: Roll | None = None
     """The roll of the only stage before the root, along with it: then there are no bands."""
 
@@ -137,12 +138,12 @@ class Bands:
 
 
 def first_of(op: tix.DefineOp, dimension: int) -> str:
-    """The name of the first value that a band has."""
+    """The name of the size that is the first value of a dimension in a band."""
     return f"{op.label.data} from {dimension}"
 
 
 def count_of(op: tix.DefineOp, dimension: int) -> str:
-    """The name of the number of values that a band has."""
+    """The name of the size that is the number of values of a dimension in a band."""
     return f"{op.label.data} count {dimension}"
 
 
@@ -153,8 +154,7 @@ def stages_of(
     planes: Mapping[tix.DefineOp, int],
     choose: ChooseBlocking,
 ) -> list[Stage]:
-    """The stages of definitions, of which `whole` ones have an index for each dimension, and some
-    have numbers of buffers, or of planes in these.
+    """The stages of the definitions in `whole`, which maps each to its unmerged form.
 
     They are added to the program, in front of the first definition.
     """
@@ -206,7 +206,7 @@ def _stage(
 
 
 class _InBand(Cloner):
-    """Copies reads of other stages, whose elements begin elsewhere."""
+    """Copies reads of other stages, shifted by the values at which their boxes begin."""
 
     made: Mapping[SSAValue, tuple[SSAValue, list[Affine]]]
 

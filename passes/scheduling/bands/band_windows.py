@@ -39,7 +39,7 @@ class Window:
 
     @property
     def uses(self) -> int:
-        """The windows that a value is in, at most."""
+        """The most windows that contain one value."""
         return -(-(self.high - self.low + 1) // self.step)
 
 
@@ -63,7 +63,7 @@ def windows_of(read: tix.ReadOp, reader: tix.DefineOp) -> list[Window | None]:
 
 
 def windows_by(read: tix.ReadOp, sizes: Mapping[SSAValue, Affine]) -> list[Window | None]:
-    """The windows of a read for each place of these indices."""
+    """The window of each dimension of a read by one of these indices; None where there is none."""
     ranges = {v: _range(v, op) for op in reductions_around(read) for v in op.indices}
     extents = {v: constant_extent(size) for v, size in sizes.items()}
     return [_window(form, extents, ranges) for form in read.forms]
@@ -93,13 +93,13 @@ def _window(
 
 
 def _distance(step: int, extent: int | None) -> float:
-    """The places by which an index of so many values moves what is read."""
+    """The distance that an index with `extent` values moves a subscript; infinite for None."""
     return inf if extent is None else abs(step) * extent
 
 
 def _range(index: SSAValue, op: tix.ReductionOp) -> _Range | None:
-    """The first and the last value that numbers leave to an index of a reduction, or that they
-    leave beside a multiple of an index of the definition."""
+    """The range of a reduction's index in numbers, or in numbers relative to a form of the
+    definition's indices; None for other bounds."""
     own = definition_around(op).indices
     forms = [c.form for c in op.constraints if abs(c.form[index]) == 1 and not c.form.sizes]
     first = [Affine.of(index) - form for form in forms if form[index] == 1]
@@ -127,7 +127,7 @@ def most_terms(op: tix.DefineOp) -> int | None:
 
 
 def terms_around(op: Operation | None) -> int:
-    """The times that an operation runs for an element, as far as numbers bound reductions."""
+    """The number of times that an operation runs for an element, by the known trip counts."""
     around = reductions_around(op) if op else ()
     ranges = (_range(v, o) for o in around for v in o.indices)
     return prod(r.count for r in ranges if r)

@@ -59,10 +59,10 @@ MOST_STAGES = 4
 others."""
 
 FEWEST_BYTES_OF_STAGE = 3 << 18
-"""Bytes of the smallest results that leave the near caches until others read them."""
+"""The bytes from which on a result leaves the near caches before it is read."""
 
 GROUPS_AHEAD = 16
-"""The groups behind one among which others are looked for that may share its bands."""
+"""The number of later groups that are searched for those that may share a group's bands."""
 
 Group = list[Nest]
 """Definitions that share bands, or a nest that shares none."""
@@ -99,7 +99,7 @@ class _Sharing:
         return found
 
     def _neighbours(self, nests: Sequence[Nest]) -> list[Group]:
-        """The nests in order, stages in one group with what they are in front of."""
+        """The nests of a run in groups: each definition together with the stages that it reads."""
         found: list[Group] = []
         for nest in reversed(nests):
             if found and self._may_join(nest, found[0]):
@@ -109,7 +109,7 @@ class _Sharing:
         return found
 
     def _may_join(self, nest: Nest, group: Group) -> bool:
-        """True if a definition may be a stage in front of others."""
+        """True if a nest may become the first stage of a group."""
         ops = _ops([nest, *group])
         return (
             len(group) < MOST_STAGES
@@ -118,7 +118,8 @@ class _Sharing:
         )
 
     def _others(self, first: Group, later: Sequence[Group]) -> list[Group]:
-        """The groups that share the bands of the first one: all that could, or some of them."""
+        """The later groups that share the bands of the first: all candidates, or a greedy
+        choice."""
         if not (len(first) == 1 or _has_bands(first)):
             return []
         found = self._followers(first, later, lambda _: True)
@@ -129,7 +130,7 @@ class _Sharing:
     def _followers(
         self, first: Group, later: Sequence[Group], may_share: Callable[[Sequence[Nest]], bool]
     ) -> list[Group]:
-        """The groups that move up to the first one: they read nothing of those that do not."""
+        """The groups that may move up to the first: they read no result of a group passed over."""
         nests, found, passed = [*first], list[Group](), set[SSAValue]()
         for group in later:
             is_free = all(_is_free(nest, self.alone) for nest in group)
@@ -159,8 +160,8 @@ class _Sharing:
 
 
 def _in_order(nests: Sequence[Nest]) -> list[Nest]:
-    """Definitions in an order in which roots come as soon as what they read is there: then few
-    stages are waited for at once."""
+    """The nests in an order that computes each root as early as possible, so that few stages are
+    live."""
     left, found, stages = [*nests], list[Nest](), stages_in(_ops(nests))
     while left:
         ready = [n for n in left if _reads([n]).isdisjoint(_results(left))]
@@ -181,8 +182,8 @@ def _has_bands(group: Group) -> bool:
 
 
 def _are_related(nests: Sequence[Nest], group: Group) -> bool:
-    """True if a group reads a result of others, or if both have bands and read a tensor that is
-    as large as a stage."""
+    """True if a group reads a result of the nests, or has bands and reads a tensor of a stage's
+    rank that they read, too."""
     read = _reads(group)
     if not read.isdisjoint(_results(nests)):
         return len(group) == 1 or _has_bands(group)
@@ -192,7 +193,7 @@ def _are_related(nests: Sequence[Nest], group: Group) -> bool:
 
 
 def _reads(nests: Sequence[Nest]) -> set[SSAValue]:
-    """The tensors that definitions read, of others."""
+    """The tensors that nests read, but for their own results."""
     return {r.tensor for n in nests for op in n.members for r in reads_of(op)} - _results(nests)
 
 
@@ -208,13 +209,13 @@ def _leaves_caches(op: tix.DefineOp, blocking: Blocking) -> bool:
 
 
 def _has_short_rows(blocking: Blocking) -> bool:
-    """True if rows are known to have no room for the blocks of a stage, whose sizes are not."""
+    """True if rows are known to be too short for the blocks of a stage."""
     row = blocking.extents.row
     return row is not None and row < FEWEST_COLUMNS
 
 
 def _is_free(nest: Nest, alone: Collection[tix.DefineOp]) -> bool:
-    """True if a nest is of one definition, of few neighbours, that shares nothing else."""
+    """True if bands support a nest: one definition, not in `alone`, without scans and quotients."""
     if not nest.is_free:
         return False
     op = nest.members[0]
@@ -230,8 +231,7 @@ def has_few_terms(op: tix.DefineOp) -> bool:
 
 
 def _joined(group: Group, choose: ChooseBlocking) -> Nest | None:
-    """The nest of definitions that share bands; None if there is one, or if loops of bands would
-    have no vectors."""
+    """The nest of definitions that share bands; None for a single one, or without vectors."""
     if len(group) < 2:
         return None
     found = (_nest_of(group, layout, choose) for layout in layouts_of(_ops(group)))

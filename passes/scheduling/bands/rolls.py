@@ -33,13 +33,14 @@ ROWS = 8
 of 7 x 7 by hand take .9 of the time of four rows on Zen 4."""
 
 MOST_OPERATIONS = 240
-"""The operations of all elements of a column of a block, which are written out."""
+"""The most operations for a column of a block, over all rows: they are unrolled."""
 
 
 def roll_of(
     stage: tix.DefineOp, root: tix.DefineOp, tensor: SSAValue, axes: Sequence[Axis | None]
 ) -> Roll | None:
-    """The roll of a definition along with the only one that reads it as `tensor`, by these windows.
+    """The roll of a stage along with its only reader, which reads it as `tensor`, in windows
+    `axes`.
 
     None where windows lie in other rows, or in more than two vectors, or where elements have no
     form for whole blocks.
@@ -72,7 +73,7 @@ def _has_blocks(op: tix.DefineOp) -> bool:
 
 
 def _are_windows(tensor: SSAValue, root: tix.DefineOp) -> bool:
-    """True if each term of a definition reads neighbours of a tensor, in its own row."""
+    """True if all reads of a tensor stay in the reader's own row, with step 1 along the columns."""
     reads = [read for read in reads_of(root) if read.tensor is tensor]
     own = [Affine.of(v) for v in root.indices]
     return all(
@@ -81,7 +82,7 @@ def _are_windows(tensor: SSAValue, root: tix.DefineOp) -> bool:
 
 
 def tile_of(op: tix.DefineOp, roll: Roll) -> Tile:
-    """A vector of each row of a block."""
+    """The tile of a block with one vector in each of the rows that advance together."""
     lanes = lanes_of(op)
     row = op.indices[roll.row] if roll.rows > 1 else None
     return Tile(row, op.indices[-1], roll.rows, lanes, lanes, in_stream=True)

@@ -26,15 +26,14 @@ from tadc.passes.scheduling.bands.band_stages import Axis
 from tadc.passes.scheduling.bands.band_windows import windows_of
 
 LENGTH = 64
-"""Planes of the root along which a band slides, at most: others share the rest."""
+"""The planes of the root in a sliding band, unless stages overlap by many."""
 
 TIMES_OF_REACH = 8
-"""Planes of the root for each plane of a stage that two neighbouring bands compute, at most: where
-these are many, bands are longer."""
+"""The planes of a sliding band for each plane of overlap, where that is longer than `LENGTH`."""
 
 
 def longest(reach: int) -> int:
-    """The planes of the root along which a band slides, at most, if stages have `reach` more."""
+    """The most planes of the root in a sliding band, if stages overlap by `reach` planes."""
     return max(LENGTH, TIMES_OF_REACH * reach)
 
 
@@ -43,8 +42,8 @@ def planes_of(
     axes: Mapping[tix.DefineOp, Sequence[Axis | None]],
     stages: Collection[tix.DefineOp],
 ) -> dict[tix.DefineOp, int]:
-    """The planes of each stage that are there at a time; none where bands cannot slide, or where
-    nothing would be computed twice.
+    """The planes of each stage that its circular buffer holds; none where bands cannot slide, or
+    where each plane is read at one step only.
 
     There is one root, the last definition, and all move by one plane as it does, by no other index.
     """
@@ -70,10 +69,10 @@ def planes_of(
 
 
 def _is_plain(axes: Sequence[Axis | None]) -> bool:
-    """True if a band has the values of a root that it computes, and no others."""
+    """True if a root has at least three dimensions, and a band just the values that it stores."""
     return len(axes) > 2 and all(a is None or (a.step, a.low, a.high) == (1, 0, 0) for a in axes)
 
 
 def _moves_with(own: Axis | None, first: Axis | None) -> bool:
-    """True if a dimension moves with the first one of the root, by as much."""
+    """True if a dimension moves with the root's first index, one plane for each of its steps."""
     return own is not None and first is not None and (own.index, own.step) == (first.index, 1)
