@@ -58,8 +58,9 @@ def nests_of(
 def steps_of(
     members: Sequence[Member], choose: ChooseBlocking | None, as_written: Set[Operation]
 ) -> list[Step]:
-    """The nests of all definitions that are the first of their kind, and the others, which are
-    calls: each behind all that it reads. Without `choose`, nests are plain ones.
+    """The nests of the first of equivalent definitions, and calls for the others, in order.
+
+    Each step stands behind all that it reads. Without `choose`, nests are plain ones.
 
     Operations in `as_written` keep their order.
     """
@@ -73,7 +74,7 @@ def steps_of(
 def _nests(
     members: Sequence[Member], choose: ChooseBlocking, as_written: Set[Operation]
 ) -> list[Nest]:
-    """The nests in an order of evaluation, with one for each call, which shares nothing."""
+    """The nests in an order of evaluation; each definition that becomes a call has its own."""
     counts = Counter(m.first for m in members)
     called = {m.op for m in members if m.op is not m.first}
     repeated = {op for op, count in counts.items() if count > 1}

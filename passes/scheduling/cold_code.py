@@ -21,10 +21,10 @@ from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 from tadc.passes.scheduling.tiles.tile import Tile
 
 SMALL_PART = 200
-"""The others have so many times as many terms at least."""
+"""The least ratio of the terms of a whole program to those of a small part of it."""
 
 FEW_VECTORS = 2
-"""Vectors of sums in the blocks of such a definition."""
+"""The most vectors of accumulators in a block of a small part."""
 
 
 def is_small_part(op: tix.DefineOp, sizes: Sizes) -> bool:
@@ -48,14 +48,14 @@ def has_few_vectors(tile: Tile) -> bool:
 
 
 def _terms(op: tix.DefineOp, sizes: Sizes, count: Callable[[tix.ReductionOp, Sizes], int]) -> int:
-    """About how many terms all elements of a definition have, by the terms of each sum."""
+    """The approximate number of terms of all elements, with `count` for the terms of each sum."""
     sums = (o for o in op.body.block.ops if isinstance(o, tix.ReductionOp))
     elements = prod(extent_of(op, v, sizes) for v in op.indices)
     return elements * (1 + sum(count(s, sizes) for s in sums))
 
 
 def _known_terms(op: tix.DefineOp, sizes: Sequence[tuple[str, int]]) -> int:
-    """The terms of a definition as far as bounds are numbers: not more than it has."""
+    """The terms of a definition, where an index of a sum with unknown bounds counts once."""
     return _terms(op, dict(sizes), _known_terms_of)
 
 

@@ -31,18 +31,18 @@ from tadc.passes.scheduling.streams.stream_choice import (
 from tadc.passes.scheduling.streams.stream_tiles import shared_rows
 
 MOST_STREAMS = 8
-"""The streams that run together at most, as a function of them grows with each."""
+"""The most streams that are fused: the code of their function grows with each."""
 
 
 @dataclass
 class _Group:
-    """Nests that run together, or one that does not."""
+    """Nests whose streams are fused, or one that stays alone."""
 
     nests: list[Nest]
     streams: list[Stream]
-    """The streams that they are; none where the nest cannot run with others."""
+    """The stream of each nest; empty for a nest that cannot be fused."""
     read: set[SSAValue]
-    """The tensors that these read element by element."""
+    """The tensors that the streams read element by element, without reuse."""
 
 
 def streams_together(nests: Iterable[Nest], alone: Collection[tix.DefineOp]) -> list[Nest]:
@@ -76,7 +76,7 @@ def _joined(group: _Group) -> Nest:
 def _group_for(
     stream: Stream, read: Collection[SSAValue], groups: Sequence[_Group]
 ) -> _Group | None:
-    """The first group that a stream may join: neither it nor those behind it have what it reads."""
+    """The first group that a stream may join: neither this nor a later one computes its input."""
     needed = {r.tensor for r in reads_of(stream.op)}
     found: _Group | None = None
     for group in reversed(groups):
@@ -91,8 +91,7 @@ def _group_for(
 
 
 def _stream_of(nest: Nest) -> Stream | None:
-    """The stream that a nest is, or may be, if others can run with it: one of whole rows that
-    share nothing with those beside them."""
+    """The stream of a nest that may be fused: of whole rows that reuse nothing of other rows."""
     op = nest.body
     if not nest.is_free or nest.tiles or is_recurrence(op):
         return None
@@ -103,13 +102,13 @@ def _stream_of(nest: Nest) -> Stream | None:
 
 
 def _map_of(op: tix.DefineOp) -> Stream | None:
-    """The stream of elements without sums."""
+    """The stream of an elementwise definition; None if it has reductions or short rows."""
     if any(isinstance(o, tix.ReductionOp) for o in op.walk()):
         return None
     return possible_stream(op) if has_long_rows(op, {}, FEWEST_ELEMENTS_OF_ROW) else None
 
 
 def _read_in_rows(op: tix.DefineOp) -> set[SSAValue]:
-    """The tensors that a definition reads element by element: for each of its own another one."""
+    """The tensors that a definition reads without reuse: subscripts move with all its indices."""
     uses, own = IndexUses(), {*op.indices}
     return {read.tensor for read in reads_of(op) if own <= uses.of_operation(read)}

@@ -72,8 +72,10 @@ def nests(
 def _places_for(
     op: tix.DefineOp, found: Sequence[Nest], alone: Collection[tix.DefineOp]
 ) -> Iterator[int]:
-    """The nests that a definition may join, the nearest first: up to the first whose results it
-    reads, those that read a tensor that it reads."""
+    """The places of nests that a definition may join, the nearest first.
+
+    They read a tensor that it reads, too, and stand behind all nests that compute its inputs.
+    """
     own = _tensors_read([op])
     for place in reversed(range(len(found) if op not in alone else 0)):
         members = found[place].members
@@ -134,7 +136,7 @@ def _saves_reads(members: Sequence[tix.DefineOp]) -> bool:
 
 
 def _read_once(op: tix.DefineOp) -> set[SSAValue]:
-    """The tensors of which each term of each element reads an element of its own."""
+    """The tensors that sums read without reuse: subscripts move with all indices."""
     uses, own = IndexUses(), {v for s in blocked_sums(op.body) for v in (*s.indices, *op.indices)}
     return {r.tensor for r in reads_of(op) if own and own <= uses.of_operation(r)}
 
@@ -146,7 +148,7 @@ def _are_apart(members: Sequence[tix.DefineOp]) -> bool:
 
 
 def _embeddings(shape: Sequence[Affine], widest: Sequence[Affine]) -> Iterator[tuple[int, ...]]:
-    """The ways to find the indices of a shape among those of another one, in their order."""
+    """The ways to match the dimensions of `shape` with equal ones of `widest`, in order."""
     for positions in combinations(range(len(widest)), len(shape)):
         if all(widest[n] == size for n, size in zip(positions, shape, strict=True)):
             yield positions
@@ -163,7 +165,7 @@ def _joined(members: Sequence[tix.DefineOp], places: Places, choose: ChooseBlock
 
 
 def _blocks_all_joined(body: tix.DefineOp, tile: Tile) -> bool:
-    """True if blocks compute all sums of several results: these have no other loops."""
+    """True if the blocks of a tile compute all joined sums, for which there are no other loops."""
     joined_sums = {o for o in body.walk() if isinstance(o, tix.SumOp) and len(o.results) > 1}
     return joined_sums <= {*sums_of_blocks(body, tile, IndexUses())}
 

@@ -142,7 +142,7 @@ def _may_join(members: Sequence[tix.DefineOp], places: Places) -> bool:
 
 
 def _before(op: Operation) -> set[Operation]:
-    """The operations that one needs, in the same block."""
+    """The operations in the same block that an operation depends on."""
     found: set[Operation] = set()
     pending = [op]
     while pending:
@@ -171,7 +171,7 @@ class _Joiner(Cloner):
         self.groups = groups
         self.choices = choices
         self.there: ScopedMap[int, SSAValue] = ScopedMap()
-        """The new values that can be used here, by their numbers."""
+        """The copied values in scope, by value number."""
 
     def inner(
         self, builder: BodyBuilder, own: Sequence[SSAValue] = (), new: Sequence[SSAValue] = ()
@@ -202,7 +202,7 @@ class _Joiner(Cloner):
         return [self.value(v) for v in tix.all_yielded(region)]
 
     def _join(self, group: Sequence[tix.SumOp]) -> None:
-        """Let one sum be there for all of a group, of which some may be equal."""
+        """Emit one sum in place of a group; equal members share a result."""
         ops: dict[int, tix.SumOp] = {}
         for op in group:
             self.require(op)

@@ -79,17 +79,17 @@ class Rows:
     written: Sequence[tix.DefineOp]
     """The members that have memory of their own."""
     hosts: Mapping[SSAValue, SSAValue]
-    """For the rows of others that need memory, the tensor in whose place they are."""
+    """The tensor in whose memory a row lies, for rows that have no memory of their own."""
     pieces: Sequence[PieceSum] = ()
-    """The members to whose elements each row of a piece adds; they have no rows of their own."""
+    """The members that are sums over the rows of pieces, to which each row adds its terms."""
     along: Along = field(default_factory=dict["Operation", "Sequence[Part]"])
-    """The parts that loops along a row take along."""
+    """The parts that are fused into the loops of others along a row."""
     height: int = 1
-    """The rows that are computed side by side, along the last of the shared indices."""
+    """The rows that are jammed, along the last of the shared indices."""
     lengths: Sequence[Affine] = ()
     """The numbers of values of the indices along a row."""
     longest: int = 0
-    """The elements of the longest rows that go side by side."""
+    """The most elements of a row for rows to be jammed."""
 
     @property
     def shape(self) -> Mapping[SSAValue, Affine]:
@@ -102,7 +102,7 @@ class Rows:
 
     @property
     def lines(self) -> Mapping[tix.DefineOp, Sequence[SSAValue]]:
-        """For each member the indices that say which row it is in; of those in pieces, too."""
+        """The row indices of each member; for sums over pieces, those of the rows they add up."""
         return {**self.shared, **{piece.op: piece.rows for piece in self.pieces}}
 
     def inside(self, op: tix.DefineOp) -> Sequence[SSAValue]:
@@ -189,7 +189,7 @@ class Nest:
         yield from zip(self.members, self.places, tix.all_yielded(self.body.body), strict=True)
 
     def forget(self) -> None:
-        """Take bodies that were made for the nest out of the program again."""
+        """Erase bodies that were made for the nest."""
         if self.body not in self.members:
             Rewriter.erase_op(self.body)
         for stage in reversed(self.loops.stages if isinstance(self.loops, Bands) else ()):

@@ -40,13 +40,13 @@ class WrongPlan(Exception):
 
 
 def require_computed(steps: Sequence[Step]) -> None:
-    """Raise `WrongPlan` unless steps, one after the other, find all that they read."""
+    """Raise `WrongPlan` at the first mistake in the steps of a plan (`mistakes_in`)."""
     for mistake in mistakes_in(steps):
         raise WrongPlan(f"tadc has planned loops that cannot be right: {mistake}")
 
 
 def mistakes_in(steps: Sequence[Step]) -> Iterator[str]:
-    """Yield what a plan reads before it is computed, or where it is not; else nothing."""
+    """Yield the mistakes of a plan, such as reads of what is not computed yet, or not stored."""
     computed = [op.result for step in steps for op in definitions_of(step)]
     missing = {*computed}
     if len(missing) < len(computed):
@@ -71,7 +71,7 @@ def mistakes_in(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _mistakes_inside(nest: Nest) -> Iterator[str]:
-    """Yield what members of a nest do not find of each other."""
+    """Yield each read of one member of a nest by another that its loops do not allow."""
     match nest.loops:
         case Rows():
             yield from _Rows(nest.members, nest.loops).mistakes()
@@ -95,7 +95,7 @@ class _Rows:
     rows: Rows
 
     def mistakes(self) -> Iterator[str]:
-        """Yield what rows do not find of others."""
+        """Yield each read of another member's row that is wrong, and each row without memory."""
         made, kept = dict[SSAValue, tix.DefineOp](), dict[SSAValue, SSAValue]()
         for op in self.members:
             place = self._place(op)
@@ -115,7 +115,7 @@ class _Rows:
         made: dict[SSAValue, tix.DefineOp],
         kept: dict[SSAValue, SSAValue],
     ) -> str | None:
-        """Find what is wrong about a read of another row, of those computed so far, and kept."""
+        """Find what is wrong about a read of another member's row; None if nothing is."""
         if read.tensor not in made:
             return "a row before it is computed"
         other = made[read.tensor]
@@ -129,18 +129,18 @@ class _Rows:
         return None
 
     def _is_own_row(self, op: tix.DefineOp, read: tix.ReadOp, other: tix.DefineOp) -> bool:
-        """True if a read is of the row that the reader is in; sums over rows are in none."""
+        """True if a read stays in the reader's own row, which a sum over rows does not have."""
         if self.rows.piece(other) or tuple(read.shape) != tuple(other.shape):
             return False
         lines, forms = self.rows.lines, dict(zip(other.indices, read.forms, strict=True))
         return [forms[v] for v in lines[other]] == [Affine.of(v) for v in lines[op]]
 
     def _place(self, op: tix.DefineOp) -> SSAValue:
-        """The tensor in whose memory a row is; of a number, which needs none, its own."""
+        """The tensor whose memory holds a member's row: its own, or that of its host."""
         return self.rows.hosts.get(op.result, op.result)
 
     def _loops(self) -> Iterator[str]:
-        """The loops along a row that come before what they, or the parts they take along, need."""
+        """Yield each part that is fused into a loop before a value that it needs is computed."""
         there = set[object]()
         own = {op.result for op in self.members}
         for op in self.members:
@@ -156,7 +156,8 @@ class _Rows:
             there.add(op.result)
 
     def _parts(self, op: tix.DefineOp) -> Iterator[Part]:
-        """The parts of a definition that have loops along a row, unless others take them along."""
+        """The parts of a definition along a row: each has its own loop, or is fused into
+        another."""
         if self.rows.inside(op):
             yield Part(op)
         else:
@@ -164,8 +165,8 @@ class _Rows:
 
 
 def _is_in_place(op: tix.DefineOp, read: tix.ReadOp) -> bool:
-    """True if a row may take the place of one that it reads: element by element, or as terms of a
-    scan, a vector of which is read before one is written."""
+    """True if a row may overwrite one that it reads: elementwise, or as a scan, which reads a
+    vector of terms before it writes one."""
     return [*read.forms] == [Affine.of(v) for v in op.indices] or is_scanned(op)
 
 

@@ -78,13 +78,13 @@ def with_products(op: tix.DefineOp) -> tix.DefineOp:
 
 
 def _may_be_carried(op: tix.SumOp, around: tix.DefineOp) -> bool:
-    """True if a sum is a recurrence once the factors of all of its terms have left it."""
+    """True if a sum is a recurrence once factors that do not vary with its terms have left it."""
     can_leave = conditions_of_a_point(op.indices, op.constraints) is not None
     return recurrence_in(op, around, with_factors=can_leave) is not None
 
 
 def _has_product(op: tix.SumOp) -> bool:
-    """True if the terms of a sum are products of something else."""
+    """True if the body of a sum has a product over an index."""
     return any(isinstance(o, tix.ProdOp) for o in op.body.walk())
 
 
@@ -102,8 +102,10 @@ def _power_in(op: tix.SumOp, around: tix.DefineOp, uses: IndexUses) -> _Power | 
 
 
 def _rest(op: ew.PowOp, scan: Scan, uses: IndexUses, known: Sequence[Constraint]) -> Affine | None:
-    """The exponent of a power beside a distance. None if it may be negative, or if base or
-    exponent move otherwise from term to term, or from element to element."""
+    """The exponent of a power less the distance of a scan.
+
+    None if it may be negative, or if it or the base moves with the term or with the element.
+    """
     exponent, moving = op.rhs.owner, {scan.index, scan.own}
     if not isinstance(exponent, tix.IndexToRealOp) or not moving.isdisjoint(uses.of(op.lhs)):
         return None

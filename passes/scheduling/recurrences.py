@@ -40,9 +40,9 @@ class Recurrence:
     """The sum and the index along which it runs; its terms depend on that through the product."""
     product: tix.ProdOp
     place: Affine
-    """The factor by which an element weighs the one before, or behind it: k + 1 above."""
+    """The index of the factor that multiplies the previous element: `k + 1` above."""
     weighs_term: bool
-    """True if that weighs the term that an element adds, too."""
+    """True if this factor multiplies the term of the element, too."""
 
     @property
     def factor(self) -> SSAValue:
@@ -54,7 +54,7 @@ class Recurrence:
         return self._tests(Affine.of(self.scan.index), known)
 
     def tests_of_rest(self, size: Affine, known: Sequence[Constraint]) -> list[Constraint]:
-        """The constraints that decide whether there are terms before those that it adds."""
+        """The constraints under which there is a previous element that adds a term."""
         place = Affine.of(self.scan.index) - self.scan.step
         inside = [c for c in between(0, place, size) if not implied_by(c, known)]
         return [*inside, *self._tests(place, known)]
@@ -75,7 +75,7 @@ def recurrence_of(op: tix.DefineOp) -> Recurrence | None:
 
 
 def carried_reductions(op: tix.DefineOp) -> list[tix.ReductionOp]:
-    """The reductions of which an element of a recurrence takes one term."""
+    """The sum and the product of a recurrence, of which each element computes one term."""
     found = recurrence_of(op)
     return [found.scan.op, found.product] if found else []
 
@@ -88,8 +88,10 @@ def is_recurrence(op: tix.DefineOp) -> bool:
 def recurrence_in(
     total: tix.SumOp, op: tix.DefineOp, with_factors: bool = False
 ) -> Recurrence | None:
-    """The recurrence that a sum of a definition is, along some index; `with_factors`, that it is
-    once those leave it that are the same for all of its terms."""
+    """The recurrence that a sum of a definition is along some index.
+
+    `with_factors` ignores factors that do not vary with the terms: they may leave the sum.
+    """
     if len(total.indices) > 1 or len(total.results) > 1:
         return None
     uses = IndexUses()
@@ -135,9 +137,9 @@ class _Weights:
 
     @staticmethod
     def of(total: tix.SumOp, uses: IndexUses, with_factors: bool) -> _Weights | None:
-        """The weights of a sum; None if it has none that are worth a loop.
+        """The product that weighs the terms of a sum; None unless there is one long product.
 
-        `with_factors`, those that are the same for all terms do not count.
+        `with_factors` ignores factors that do not vary with the terms.
         """
         term = Product.of(tix.yielded(total.body), total.body.block)
         if with_factors:

@@ -29,7 +29,7 @@ COST_OF_FAR_LINE = 6
 def cost_of_far_lines(
     sums: Iterable[tix.ReductionOp], tile: Tile, uses: IndexUses, sizes: Sizes
 ) -> float:
-    """The cost per element of the result of what blocks of a tile read from afar."""
+    """The cost per element of the result of lines from beyond the caches of a core."""
     if not tile.axes:
         return 0.0
     far = sum(terms_once(op, uses, sizes) * _lines(op, tile, uses, sizes) for op in sums)
@@ -37,7 +37,7 @@ def cost_of_far_lines(
 
 
 def _lines(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> float:
-    """The lines from afar for a term of a block."""
+    """The lines from beyond the caches of a core that a block reads for each term."""
     width = tile.columns * VECTOR_BYTES / tile.lanes / LINE_BYTES
     copied = [o for h in tile.panels.get(op, ()) for o in tree_of(h.value, op.body)]
     sources = [
@@ -52,7 +52,7 @@ def _lines(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> fl
 
 
 def _streamed(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> list[tix.ReadOp]:
-    """The reads whose vectors, the same for all rows, do not follow each other term by term."""
+    """The reads of contiguous vectors that all rows share, and whose terms are not in order."""
     axes, column, last = {v for v, _ in tile.axes}, tile.column_index, op.indices[-1]
     return uses.once(
         (_streamed, op, frozenset(axes), column),

@@ -27,13 +27,13 @@ from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, tree_of
 
 LINES_OF_PLACE = 8
-"""The lines for which a place has room."""
+"""The lines that one place of the nearest cache holds (its associativity)."""
 
 
 def cost_of_row_vectors(
     sums: Iterable[tix.ReductionOp], tile: Tile, uses: IndexUses, sizes: Sizes, example: Sizes
 ) -> float:
-    """The cost per element of the result of vectors of rows that other lines displace.
+    """The cost per element of the result of conflict misses, where lines evict vectors of rows.
 
     An `example` says how far elements are apart, `sizes` are those that say how long ranges are.
     """
@@ -47,7 +47,7 @@ def cost_of_row_vectors(
 def _vectors(
     op: tix.ReductionOp, rows: Sequence[SSAValue], tile: Tile, uses: IndexUses, example: Sizes
 ) -> float:
-    """The vectors of a term of a block that are loaded again."""
+    """The vectors that a block loads again for each term, as other lines have evicted them."""
     column, lanes = tile.column_index, tile.lanes
     displaced, others = uses.once(
         (displaced_rows, op, rows, column),
@@ -68,11 +68,11 @@ def displaced_rows(
     uses: IndexUses,
     example: Sizes,
 ) -> tuple[Sequence[tix.ReadOp], Sequence[tix.ReadOp]]:
-    """The reads of vectors along a column which rows along these indices have in one place, and
-    terms read again; and the reads whose terms fill that place. Both are empty where one is."""
+    """The reads of vectors whose rows fall into one place of a cache, though the next terms read
+    them again; and the reads whose terms fill that place. Both are empty unless both exist."""
 
     def steps(read: tix.ReadOp, indices: Iterable[SSAValue]) -> dict[SSAValue, int]:
-        """The bytes between elements at neighbouring values of the indices that it moves with."""
+        """The strides of a read in bytes, along those of the indices that move it."""
         found = {v: stride(read, v, uses, example) for v in indices}
         return {v: abs(n) * VECTOR_BYTES // lanes for v, n in found.items() if n}
 
@@ -94,6 +94,6 @@ def displaced_rows(
 
 
 def _is_in_place(step: int) -> bool:
-    """True if lines so many bytes apart share a place, or nearly so."""
+    """True if lines with this stride in bytes share a place of the cache, or nearly so."""
     off = step % BYTES_OF_PLACE
     return step > LINE_BYTES and min(off, BYTES_OF_PLACE - off) < LINE_BYTES

@@ -25,10 +25,10 @@ from tadc.passes.scheduling.recurrences import carried_reductions
 from tadc.passes.scheduling.scans import carried_scans
 
 POINTS = 64
-"""Elements over which means are taken, where numbers do not tell."""
+"""The number of sample elements over which means are taken."""
 
 INNER = 2
-"""Coordinates of points that are for indices of sums, in turns."""
+"""The coordinates of a sample point that place the indices of sums, taken in turn."""
 
 Values = dict[SSAValue | str, int]
 
@@ -44,15 +44,15 @@ class Frequencies:
     terms: dict[Operation, float] = field(
         default_factory=lambda: defaultdict[Operation, float](float)
     )
-    """Terms of each reduction, all in all."""
+    """Terms of each reduction."""
     lengths: dict[SSAValue, float] = field(
         default_factory=lambda: defaultdict[SSAValue, float](float)
     )
-    """Values of an index of a sum each time that it is run over."""
+    """The trip count of the loop over each index of a sum."""
 
 
 def frequencies(op: tix.DefineOp, sizes: Mapping[str, int]) -> Frequencies:
-    """Means for these sizes, of all names in the definition.
+    """The frequencies of a definition's operations for `sizes`, which name all its sizes.
 
     Takes time in proportion to the operations of the body.
     """
@@ -85,7 +85,7 @@ def _points(dimensions: int, count: int) -> Iterator[Sequence[float]]:
 
 @dataclass
 class _Walk:
-    """Counts the operations at one element; of a sum, at one point of each index."""
+    """Counts the operations of one sample element; each sum is sampled at one of its terms."""
 
     found: Frequencies
     visits: dict[SSAValue, float]
@@ -94,7 +94,7 @@ class _Walk:
     sizes: Mapping[str, int]
     values: Values
     places: Sequence[float]
-    """Places in the ranges of indices of sums at which these are looked at, in turns."""
+    """The fractions of their ranges at which indices of sums are sampled, taken in turn."""
 
     def region(self, region: Region, weight: float) -> None:
         for op in region.block.ops:

@@ -25,7 +25,7 @@ from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES, lanes_of
 
 LONGEST_STEP = 4
-"""Steps between elements that LLVM makes a vector of."""
+"""The largest stride at which LLVM vectorizes a loop."""
 
 
 @dataclass
@@ -84,7 +84,7 @@ class Instructions:
         return found
 
     def issues(self, op: Operation) -> float:
-        """The instructions for an operation per element: loops that it is the same for run once."""
+        """The instructions of an operation per element, outside of loops that do not vary it."""
         runs = self.found.runs[op]
         used = self.uses.of_operation(op)
         for index in self.loops(op):
@@ -94,7 +94,7 @@ class Instructions:
         return runs * self.share(op.results[0], op)
 
     def share(self, value: SSAValue, op: Operation) -> float:
-        """The instructions per time that a value is needed, as vectors and rows share them."""
+        """The instructions for one use of a value, which lanes and rows share."""
         used = self.uses.of(value)
         if self.tile:
             own = op.indices if isinstance(op, tix.ReductionOp) else ()
@@ -125,7 +125,7 @@ class Instructions:
         return prod(self.found.lengths[v] for v in op.indices) <= 16
 
     def _runs_along(self, op: Operation, index: SSAValue) -> bool:
-        """True if a loop over an index has vectors for lanes: LLVM takes short steps, too."""
+        """True if LLVM vectorizes a loop over an index: the strides of all reads are short."""
         steps = [stride(o, index, self.uses) for o in op.walk() if isinstance(o, tix.ReadOp)]
         return all(step is not None and abs(step) <= LONGEST_STEP for step in steps)
 

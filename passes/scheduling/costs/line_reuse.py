@@ -26,24 +26,23 @@ LINE_BYTES = 64
 """The bytes of a line."""
 
 LINES_APART = 16
-"""Lines of runs that lie apart, at most, for each vector that registers hold. With AVX-512 they are
-32 KB, two thirds of the nearest cache; where they share few places of it, as rows of 4 KB do, the
-second cache still has them. Where registers hold less, blocks are narrower: as many lines are more
-runs, each on a page of its own."""
+"""The most lines of scattered runs that need no panel, for each vector that registers hold. With
+AVX-512 they are 32 KB, two thirds of the nearest cache; where they share few places of it, as rows
+of 4 KB do, the second cache still has them. Where registers hold less, blocks are narrower: as many
+lines are more runs, each on a page of its own."""
 
 BYTES_IN_ORDER = 1 << 19
-"""Bytes from the first element to the last, at most, of runs that follow each other in memory: in
-order they come from the second cache in time."""
+"""The most bytes in order that need no panel: they come from the second cache in time."""
 
 FEWEST_ROWS_OF_COPY = 48
-"""Rows that share a copy, at least, of more bytes than that: in order they come from further caches
-almost in time, and copying them costs as much as using them for some ten rows."""
+"""The fewest rows for which it pays to copy a longer stretch: in order it comes from further caches
+almost in time, and copying it costs as much as using it for some ten rows."""
 
 BYTES_OF_CORE = 1 << 21
 """Bytes that the caches of a core keep at most."""
 
 BYTES_BETWEEN = 1024
-"""Bytes from the end of one such run to the next, at most: a page has several of them."""
+"""The largest gap in bytes between runs of one stretch: a page has several of them."""
 
 
 def is_copied(
@@ -54,10 +53,10 @@ def is_copied(
     sizes: Sizes,
     registers: tix.Registers,
 ) -> bool:
-    """True if what a panel may hold is better copied to it, for these sizes.
+    """True if it pays to copy a value into a panel, for these sizes.
 
-    It is unless vectors of it are there in memory, and a cache keeps those of all terms from one
-    block to the next, or few blocks share what follows in memory.
+    It does not where columns are contiguous in memory, and a cache keeps the lines of all terms
+    from one block to the next, or few rows share a stretch that is read in order.
     """
     read = hoisted.value.owner
     if not isinstance(read, tix.ReadOp) or not is_adjacent(hoisted, tile, uses):
@@ -70,7 +69,7 @@ def is_copied(
 
 
 def is_adjacent(hoisted: Hoisted, tile: Tile, uses: IndexUses) -> bool:
-    """True if what a panel may hold lies side by side along the columns."""
+    """True if a value is a read that is contiguous along the columns."""
     read = hoisted.value.owner
     return isinstance(read, tix.ReadOp) and access(read, tile.column_index, uses) in ADJACENT
 
@@ -78,13 +77,13 @@ def is_adjacent(hoisted: Hoisted, tile: Tile, uses: IndexUses) -> bool:
 def is_far(
     read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
 ) -> bool:
-    """True if no cache of a core keeps what all terms of a sum read for the columns of a block."""
+    """True if the footprint of a read over all terms of a block exceeds the caches of a core."""
     run, apart = _runs(read, op, tile, uses, sizes)
     return run * prod(apart) > BYTES_OF_CORE
 
 
 def is_large(shape: Iterable[Affine], lanes: int, sizes: Sizes) -> bool:
-    """True if no cache of a core keeps a tensor of elements of which a vector has so many."""
+    """True if a tensor exceeds the caches of a core, with `lanes` of its elements in a vector."""
     lengths = (constant_extent(known_size(size, sizes)) for size in shape)
     elements = prod(ASSUMED_EXTENT if n is None else n for n in lengths)
     return elements * VECTOR_BYTES // lanes > BYTES_OF_CORE
@@ -93,7 +92,7 @@ def is_large(shape: Iterable[Affine], lanes: int, sizes: Sizes) -> bool:
 def _runs(
     read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
 ) -> tuple[int, list[int]]:
-    """The bytes of what all terms read for the columns of a block, and how often that comes.
+    """The bytes of a stretch that a block reads in order, and the trip counts of the other loops.
 
     Runs that follow each other in memory are one, with what lies between them; each of the others
     counts as often as it has terms.

@@ -67,7 +67,7 @@ class Machine:
     other_function: float = 40
     """Elementary functions that `functions` does not name, in additions."""
     plain_function: float = 1.8
-    """Times that they take in plain nests, whose vectors are left to LLVM."""
+    """The factor by which functions are slower in plain nests, which LLVM vectorizes."""
     nearest_bytes: int = 32 << 10
     """Bytes that stay in the nearest cache beside others."""
     line: float = 2
@@ -101,7 +101,7 @@ class Prediction:
     """The bytes of all tensors that it reads and writes, each once."""
     seconds: float
     busy: float
-    """The seconds of these without what waits for memory."""
+    """The seconds without the time to move the bytes of each tensor once."""
 
 
 def predict(
@@ -139,7 +139,7 @@ def _is_arithmetic(op: Operation) -> bool:
 
 
 def seconds_to_move(moved: int, again: int, machine: Machine) -> float:
-    """The time for so many bytes; those of large results are moved again."""
+    """The seconds to move so many bytes, and `again` more where no cache holds them."""
     if moved <= machine.cache_bytes:
         return moved / machine.cache_speed / 1e9
     if moved <= machine.large_bytes:
@@ -154,7 +154,7 @@ class _Panel:
     sum: tix.ReductionOp
     value: SSAValue
     fill: float
-    """The cycles for a copied element of a row of the block."""
+    """The cycles to fill one element of the panel."""
     elements: float
 
 
@@ -212,7 +212,7 @@ class _Cycles(Instructions):
         return sum(self.found.runs[o] * self.bytes for o in far)
 
     def _bytes_between(self, op: tix.ReadOp) -> float:
-        """The bytes that a read touches until it reads the same element again."""
+        """The reuse distance of a read: the bytes it touches between two uses of an element."""
         known = SizeValues(self.sizes)
         shape = dict(zip(self.op.indices, self.op.shape, strict=True))
         used = self.uses.of_operation(op)
@@ -225,7 +225,7 @@ class _Cycles(Instructions):
         return 0.0
 
     def _replaced(self) -> set[Operation]:
-        """The operations in place of which a panel is read."""
+        """The operations whose values are loaded from a panel instead."""
         return {o for panel in self._panels() for o in tree_of(panel.value, panel.sum.body)}
 
     def _slots(self, op: ew.UnaryOp | ew.BinaryOp) -> float:
@@ -256,7 +256,7 @@ class _Cycles(Instructions):
         return max(1, 2 * abs(step or 0) - 1)
 
     def _latency(self, op: tix.ReductionOp) -> float:
-        """The additions to wait for per term, as several are under way."""
+        """The latencies of additions per term, which independent accumulators overlap."""
         if self.is_short(op):
             return 0
         if self.tile:

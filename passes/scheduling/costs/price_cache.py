@@ -57,7 +57,7 @@ class KnownPrices:
 
     @cached_property
     def _parts(self) -> Sequence[Part]:
-        """The values and operations of the definition, in an order that alike ones share."""
+        """The values and operations of the definition, in an order that equivalent ones share."""
         found: list[Part] = []
         for inner in self._op.walk():
             found += [inner, *inner.results]
@@ -67,7 +67,7 @@ class KnownPrices:
     def of(
         self, column: SSAValue | None, find: Callable[[], Sequence[PricedTile]]
     ) -> Sequence[PricedTile]:
-        """The tiles with these columns, in order; those of `find` where none are known yet."""
+        """The tiles with these columns, from the cache, or else those that `find` gives."""
         key = self._key, None if column is None else self._op.indices.index(column)
         known = _known.get(key)
         if known is not None:
@@ -86,12 +86,12 @@ def _known_of_sizes(program: tix.ProgramOp) -> tuple[object, ...]:
 
 
 def _with_parts(priced: PricedTile, to: Callable[[Any], Any]) -> PricedTile:
-    """A tile and its price, for a definition that has other parts in the places of these."""
+    """A priced tile, with its values and operations replaced by what `to` maps them to."""
     return PricedTile(_moved(priced.tile, to), priced.cost, priced.plain, priced.is_good)
 
 
 def _moved(tile: Tile, to: Callable[[Any], Any]) -> Tile:
-    """The tile of a definition that has other values and operations in the same places."""
+    """A tile, with its values and operations replaced by what `to` maps them to."""
     return changed(
         tile,
         row_index=None if tile.row_index is None else to(tile.row_index),

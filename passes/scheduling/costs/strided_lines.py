@@ -26,26 +26,25 @@ from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import VECTOR_BYTES
 
 COST_OF_LINE = 2
-"""The cost of a line of its own for a term: a cycle, as other caches have it, and it is not known
-where the next one is."""
+"""The cost of a line that serves one term: a cycle, from a further cache, not prefetched."""
 
 COST_OF_LINE_IN_ONE_PLACE = 16
-"""The cost of a line that comes from beyond the two nearest caches, as others took its place."""
+"""The cost of a line that conflicts have evicted from the two nearest caches."""
 
 COST_OF_LINE_IN_TWO_PLACES = 6
-"""The cost of a line that others displace from the nearest cache alone."""
+"""The cost of a line that conflicts have evicted from the nearest cache alone."""
 
 BYTES_OF_PLACE = 4096
-"""The distance of lines that share a place of the nearest cache, of eight lines."""
+"""The stride in bytes at which lines share a place of the nearest cache, of eight lines."""
 
 FEWEST_TERMS = 32
-"""Terms of the innermost index at least: the lines of fewer are still there for the next rows."""
+"""The fewest values of the innermost index: fewer lines stay cached for the next rows."""
 
 
 def cost_of_row_lines(
     sums: Iterable[tix.ReductionOp], tile: Tile, uses: IndexUses, sizes: Sizes
 ) -> float:
-    """The cost per element of the result of lines that rows read for a term each."""
+    """The cost per element of the result of lines that serve a single term of a row."""
     total = sum(terms_once(op, uses, sizes) * _of_term(op, tile, uses, sizes) for op in sums)
     return total / (tile.height * tile.columns)
 
@@ -60,8 +59,7 @@ def _of_term(op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes) -> 
 def _apart(
     op: tix.ReductionOp, column: SSAValue, lanes: int, uses: IndexUses, sizes: Sizes
 ) -> Sequence[tuple[int, Mapping[SSAValue, int]]]:
-    """The cost of a line of each read that has one for each term, and the bytes between elements at
-    neighbouring values of the indices that it depends on."""
+    """The cost of a line, and the strides in bytes, of each read with a line for each term."""
     costs = [
         (read, _cost_of_line(read, op.indices[-1], lanes, uses, sizes))
         for read in _reads_of_rows(op, column, uses, sizes)
@@ -76,7 +74,7 @@ def _apart(
 def reads_in_one_place(
     op: tix.ReductionOp, column: SSAValue, lanes: int, uses: IndexUses, sizes: Sizes
 ) -> list[tix.ReadOp]:
-    """The reads of rows whose terms push each other out of the nearest cache."""
+    """The reads of rows whose terms evict each other from the nearest cache."""
     reads = _reads_of_rows(op, column, uses, sizes)
     costs = (_cost_of_line(read, op.indices[-1], lanes, uses, sizes) for read in reads)
     return [r for r, cost in zip(reads, costs, strict=True) if cost > COST_OF_LINE]
@@ -85,7 +83,7 @@ def reads_in_one_place(
 def _reads_of_rows(
     op: tix.ReductionOp, column: SSAValue, uses: IndexUses, sizes: Sizes
 ) -> list[tix.ReadOp]:
-    """The reads that all columns share, and of which the next term reads what lies elsewhere."""
+    """The reads that do not move with the column, but with the innermost index of a long sum."""
     last = op.indices[-1]
     return uses.once(
         (_reads_of_rows, op, column),
@@ -103,12 +101,12 @@ def _reads_of_rows(
 def _cost_of_line(
     read: tix.ReadOp, last: SSAValue, lanes: int, uses: IndexUses, sizes: Sizes
 ) -> int:
-    """The cost of a line of a term; nothing where terms share it."""
+    """The cost of the line that a read takes for each term; 0 where terms share lines."""
     return cost_of_lines_apart(_bytes(read, last, lanes, uses, sizes))
 
 
 def cost_of_lines_apart(step: int) -> int:
-    """The cost of a line, so many bytes behind the one before; nothing for what lies in it, too."""
+    """The cost of a line at a stride of so many bytes; 0 where strides stay within a line."""
     if step < LINE_BYTES:
         return 0
     if step % (BYTES_OF_PLACE // 2):
@@ -123,6 +121,6 @@ def _lines_of_rows(steps: Mapping[SSAValue, int], tile: Tile) -> int:
 
 
 def _bytes(read: tix.ReadOp, index: SSAValue, lanes: int, uses: IndexUses, sizes: Sizes) -> int:
-    """The distance of elements at neighbouring values of an index; far where it is not known."""
+    """The stride of a read in bytes along an index; more than a line if it is unknown."""
     step = stride(read, index, uses, sizes)
     return LINE_BYTES + 1 if step is None else abs(step) * VECTOR_BYTES // lanes

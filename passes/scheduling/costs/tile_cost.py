@@ -56,14 +56,14 @@ COST_OF_COPY = 4
 """The cost of a vector that comes from a far cache and is stored in a panel."""
 
 COST_OF_TRANSPOSED = 14
-"""The cost of such a vector whose elements lay apart, in squares that are transposed in registers:
+"""The cost of a vector that is stored in a panel, and whose elements are transposed in registers:
 its share of loads, of four rounds of shuffles, and of stores."""
 
 COST_OF_FAR_ELEMENT = 3
 """The cost of an element on a cache line of its own."""
 
 COST_OF_STORE = 1
-"""The cost of storing an element that lay by itself."""
+"""The cost of storing one element by itself."""
 
 ELEMENTS_OF_LINE = 16
 """Elements of a cache line."""
@@ -75,10 +75,10 @@ COST_OF_LOOP = 8
 """The cost of beginning and ending a loop."""
 
 COST_OF_REST = 40
-"""The cost of what vectors leave of a range that begins and ends anywhere."""
+"""The cost of the remainder of a vectorized range that begins and ends anywhere."""
 
 COST_OF_BOUND = 1
-"""The cost of a vector that says which columns a bound leaves a term."""
+"""The cost of the mask of the columns for which a bound admits a term."""
 
 COST_OF_LANE = 20
 """The cost of a lane that is computed by itself, in a loop over memory."""
@@ -86,7 +86,7 @@ COST_OF_LANE = 20
 Sizes = Mapping[str, int]
 
 Price = Callable[[Tile], float]
-"""The cost of an operation in a term of a tile, of those with the same axes and column."""
+"""The cost of an operation per term, as a function of tiles that have the same axes."""
 
 NO_SIZES: Sizes = {}
 
@@ -125,7 +125,7 @@ def length_of(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
 
 
 def _places(op: tix.ReductionOp, index: SSAValue, sizes: Sizes) -> int:
-    """The elements at most of a dimension that an index alone moves in, as it stays inside."""
+    """The shortest dimension that an index alone subscripts, in which it stays in bounds."""
     reads = (o for o in op.body.walk() if isinstance(o, tix.ReadOp))
     places = (place for read in reads for place in zip(read.forms, read.shape, strict=True))
     alone = (known_size(size, sizes) for form, size in places if form.single_index is index)
@@ -147,8 +147,8 @@ def extent_of(op: tix.DefineOp, index: SSAValue | None, sizes: Sizes) -> int:
 def terms_of_squares(
     panel: Hoisted, op: tix.ReductionOp, tile: Tile, uses: IndexUses, sizes: Sizes
 ) -> float:
-    """The terms that squares transpose for a term of a panel, as the last square of a run has
-    fewer; 0 where columns do not lie apart, and terms side by side (`packed_runs`)."""
+    """The terms that are transposed for a term of a panel: the last square of a run is partial. 0
+    for panels without runs (`packed_runs`)."""
     run = run_of(panel, op, tile.column_index, uses)
     if not run:
         return 0
@@ -213,7 +213,7 @@ class TileCost:
         return sum(map(self._of_terms, sums))
 
     def _of_terms(self, op: tix.ReductionOp) -> float:
-        """All terms of a sum; where bounds move with the column, those that some columns lack, too.
+        """The cost of all terms of a sum; sloped bounds add terms that some columns lack.
 
         sum[k](x[k] * w[j - k]),  j - 9 <= k <= j      ten terms, 25 of a block of 16 columns
         """
@@ -262,7 +262,7 @@ class TileCost:
         return cost / (rows * columns)
 
     def _of_filling(self, panel: Hoisted, op: tix.ReductionOp) -> float:
-        """A term of a panel."""
+        """The cost of copying a term into a panel."""
         if squares := terms_of_squares(panel, op, self.tile, self.uses, self.sizes):
             return squares * COST_OF_TRANSPOSED * self.tile.columns / self.lanes
         return sum(self._of_copying(o) for o in dict.fromkeys(tree_of(panel.value, op.body)))
@@ -306,7 +306,7 @@ class TileCost:
         return lambda tile: tile.count_in(used) * (tile.columns / lanes) * cost
 
     def _price_of_registers(self, op: Operation) -> Price | None:
-        """The cost of what is the same for all terms: it stays in registers if these are few."""
+        """The cost of a value that does not vary with the terms: registers hold that of one row."""
         used, column = self.uses.of_operation(op), self.tile.column_index
         if column not in used or not isinstance(op, tix.ReadOp):
             return None
@@ -319,7 +319,7 @@ class TileCost:
         return price
 
     def _price_of_vectors(self, op: tix.ReadOp, sum_: tix.ReductionOp) -> Price:
-        """The cost of elements that differ by column and by term."""
+        """The cost of a read that moves with the column and with the terms."""
         step, lanes, cost = stride(op, self.tile.column_index, self.uses), self.lanes, weight(op)
         far = COST_OF_FAR_ELEMENT if step is None or abs(step) >= ELEMENTS_OF_LINE else 1
         near = max(COST_OF_LOAD, abs(step or 0))
@@ -332,7 +332,7 @@ class TileCost:
         return price
 
     def _price_of_tests(self, op: tix.IfOp) -> Price:
-        """The tests of a choice for a term: those of rows hold, but in the first and last block."""
+        """The cost of a choice's tests per term; those of rows alone hold but in border blocks."""
         axes, column, lanes = {v for v, _ in self.tile.axes}, self.tile.column_index, self.lanes
         forms = (c.form for disjunct in op.condition for c in disjunct)
         used = [{v for index in f.indices for v in self.uses.of(index)} for f in forms]
@@ -341,7 +341,7 @@ class TileCost:
         return lambda tile: once + sum(map(tile.count_in, by_column)) * (tile.columns / lanes)
 
     def _terms_like_rows(self, op: Operation, sum_: tix.ReductionOp) -> int:
-        """The terms that share the values that are the same for all columns.
+        """The number of terms that share one load of a value, which all columns share, too.
 
         Terms that are written out share elements with other rows: three rows read x[i + k], with
         k in range(3), at five places.
@@ -354,7 +354,7 @@ class TileCost:
 def terms_like_rows(
     op: tix.ReadOp, sum_: tix.ReductionOp, row: SSAValue, sizes: Sizes = NO_SIZES
 ) -> int:
-    """The terms that are written out and read, one after the other, what the next rows read."""
+    """The number of unrolled terms that read, one after the other, what the next rows read."""
     index = sum_.indices[-1]
     found = constant_range(sum_, index, sizes)
     if not found or found[1] > MOST_TERMS_WRITTEN_OUT:

@@ -107,8 +107,8 @@ class Exceeds:
 
 
 Range = Affine | tix.ReductionOp | Ahead
-"""The values of an index: for one of results their number, from 0 on; for one of terms the
-reduction, whose constraints bound it."""
+"""The range of a loop: the number of elements of a result, a reduction whose constraints bound its
+index, or the terms of a scan ahead of its first element."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ class Axis:
     """The number by which the size in a range is divided, rounded up: the residues of the index."""
 
     def index_in(self, own: Sequence[SSAValue]) -> SSAValue | None:
-        """The one among these indices that the loop gives values; None where it is none of them."""
+        """The index among `own` that the loop runs over; None if there is none."""
         return next((v for v in self.indices if v in own), None)
 
 
@@ -139,9 +139,9 @@ class For:
     backwards: bool = False
     """True if the last value of the range comes first."""
     limit: AtMost | None = None
-    """A test without which nothing is jammed."""
+    """A test that must hold for iterations to be jammed."""
     undivided: AtMost | None = None
-    """A test with which all values are one part."""
+    """A test under which the range is not strip-mined: all its values are one part."""
     first: int = 0
     """The first value, where a loop runs over a segment of the range."""
     end: int | None = None
@@ -171,7 +171,7 @@ class If:
 
 @dataclass(frozen=True, eq=False)
 class Lazy:
-    """A node that runs where one side of a choice needs what its reduction comes to."""
+    """A node that runs only where one side of a choice needs the value of its reduction."""
 
     of: tix.ReductionOp
     body: Node
@@ -199,7 +199,7 @@ class Buffer:
     tests: Sequence[Constraint] = ()
     """Tests of a term, which leave lanes out."""
     is_compensated: bool = False
-    """True for a sum of segments, whose totals are kept beside with their rounding errors."""
+    """True for a sum in segments, whose totals are added with their rounding errors."""
     storage: Storage = Storage.STACK
 
 
@@ -253,7 +253,7 @@ class Store:
     taken: Mapping[SSAValue, Sequence[Neighbour]] = field(
         default_factory=dict["SSAValue", "Sequence[Neighbour]"]
     )
-    """Values of the body that are taken from other points, which have them, too."""
+    """Values of the body that are reused from other points of a block, which compute them."""
 
 
 @dataclass(frozen=True, eq=False)

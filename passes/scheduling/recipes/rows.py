@@ -69,7 +69,7 @@ VECTORS_BESIDE_OTHERS = 8
 """Vectors of partial results, together, where the loop adds to sums over rows, too."""
 
 VECTORS_OF_ELEMENTS = 2
-"""Vectors of elements of all rows, which are written out one after the other."""
+"""Vectors of elements that a loop unrolls, over all jammed rows."""
 
 
 def rows(members: Sequence[tix.DefineOp], shared: Rows, sizes: SizeBounds) -> Node:
@@ -109,7 +109,7 @@ class _Recipe:
         return [Axis(indices, size) for indices, size in zip(every, sizes, strict=True)]
 
     def _jammed(self, row: Axis, length: Affine, body: Node) -> Node:
-        """The loop over the rows at hand, as many jammed as may be, of so many rows in all."""
+        """The loop over rows, unrolled and jammed by the height; the last ones may be peeled."""
         height = self.shared.height
         extent = constant_extent(length)
         parts = [extent, *(piece.height for piece in self.shared.pieces)]
@@ -140,7 +140,7 @@ class _Recipe:
     # --- a row of a member ---
 
     def _member(self, op: tix.DefineOp, taken: set[Operation]) -> Iterator[Node]:
-        """The loops and elements of a member in a row, less what loops of others take along."""
+        """The loops and elements of a member in a row, without parts fused into loops of others."""
         inside = self.shared.inside(op)
         if not inside:
             yield from self._number(op, taken)
@@ -159,13 +159,13 @@ class _Recipe:
         yield Store(op, is_stored=op in self.shared.written, is_kept=True)
 
     def _own_loops(self, op: tix.DefineOp, inside: Sequence[SSAValue]) -> Node:
-        """Elements that carry totals, or are quotients by a number of the row."""
+        """The loops of a scan, or of quotients whose divisor does not vary along the row."""
         *others, column = _axes_of(op, inside)
         body = self._scan(op, column) if is_scanned(op) else self._loop([Part(op)], [column])
         return nested(others, ByReciprocals(op, body) if has_quotients(op, inside[-1]) else body)
 
     def _scan(self, op: tix.DefineOp, column: Axis) -> Node:
-        """Elements that show totals on the way."""
+        """The loop of a scan along a row, which carries the totals for its elements."""
         scans = row_scans(op, IndexUses())
         lanes, count = lanes_of(op), 1 if is_heavy(op.body) else VECTORS_OF_ELEMENTS
         body: Node = Seq([*(Carry(scan) for scan in scans), Store(op)])
@@ -216,8 +216,8 @@ class _Recipe:
         return piece.total.body if piece else part.op.body
 
     def _vectors(self, parts: Sequence[Part]) -> int:
-        """The vectors of a row that a loop computes at a time: where they are partial results, as
-        many for jammed rows as for those that are left, so that all add in the same order."""
+        """The vectors of a row in an iteration. Remainder rows have as many accumulators as jammed
+        ones, so that all rows add in the same order."""
         if any(is_heavy(self._body(part)) for part in parts):
             return 1
         height = self.shared.height
@@ -246,7 +246,7 @@ def _column(piece: PieceSum) -> Axis:
 
 
 def _cleared(piece: PieceSum) -> Node:
-    """The sums of a piece before there are terms."""
+    """The loops that clear the sums of a piece."""
     *others, column = _axes_of(piece.op, piece.inside)
     lanes = lanes_of(piece.op)
     step = lanes * VECTORS_OF_ELEMENTS

@@ -30,11 +30,11 @@ from tadc.passes.scheduling.streams.stream_tiles import tests_of_block
 from tadc.passes.scheduling.tiles.tile import Tile
 
 BLOCKS_OF_PART = 64
-"""Blocks that one iteration computes, one behind the other."""
+"""Blocks along a row in one parallel iteration."""
 
 
 def stream_blocks(border: Phase, tile: Tile) -> Node:
-    """The tree of a definition in blocks, less well known where choices change sides."""
+    """The tree of a definition in blocks: interior ones are jammed, border ones run row by row."""
     op, width = border.op, tile.columns * BLOCKS_OF_PART
     axes = {v: Axis([v], n) for v, n in zip(op.indices, op.shape, strict=True)}
     assert tile.row_index is not None
@@ -49,14 +49,14 @@ def stream_blocks(border: Phase, tile: Tile) -> Node:
 
 
 def _decided(border: Phase) -> Phase:
-    """The definition where none of its choices by indices changes sides."""
+    """The definition as a phase whose guards are all of its choices by indices."""
     op = border.op
     choices = [o for o in op.body.walk() if isinstance(o, tix.IfOp)]
     return Phase(op, 0, IndexUses(), choices, border.as_written, program=border.program)
 
 
 def _whole(inside: Phase, tile: Tile, row: Axis, column: Axis) -> Node:
-    """All elements of a block, at once."""
+    """The loops of an interior block, with all of its rows jammed."""
     body: Node = Store(inside.op, taken=tile.neighbours)
     body = For(column, body, step=tile.columns, tail=Tail.EXACT, phases=[inside])
     body = For(column, body, Mark.VECTOR, tile.columns, lanes=tile.lanes)
@@ -65,7 +65,7 @@ def _whole(inside: Phase, tile: Tile, row: Axis, column: Axis) -> Node:
 
 
 def _rows(border: Phase, tile: Tile, row: Axis, column: Axis) -> Node:
-    """The elements of a block that are there, row by row."""
+    """The loops of a border block: its elements in bounds, row by row."""
     tail, lanes = tail_of([border]), tile.lanes
     body: Node = For(column, Store(border.op), step=lanes, tail=tail, phases=[border])
     return For(row, For(column, body, Mark.VECTOR, lanes, lanes=lanes))

@@ -83,7 +83,7 @@ def streams(rows: Sequence[StreamRow]) -> Node:
 
 
 def exceeds_caches(ops: Sequence[tix.DefineOp]) -> Exceeds | bool:
-    """The test that so many bytes are read and written; its outcome where numbers tell."""
+    """The test that tensors exceed the largest cache; its outcome where sizes decide it."""
     shapes = shapes_of(*ops)
     known = constant_bytes(shapes)
     if known is not None and not FEWEST_BYTES <= known < MOST_BYTES:
@@ -117,7 +117,7 @@ class _Recipe:
         return For(column, body, Mark.PARALLEL, elements)
 
     def in_tiles(self, place: int, large: Exceeds | bool) -> Node:
-        """Some rows along one of the indices: past the caches, tiles of them if they are long."""
+        """The loops over some rows: past the caches, long ones are tiled along their columns."""
         row, column, op = self.axes[place], self.axes[-1], self.rows[0].op
         is_short = AtMost(op.shape[-1:], FEWEST_BYTES_OF_ROW // bytes_of_element(op.type) - 1)
         step = VECTORS_OF_TILE * self.lanes
@@ -154,7 +154,7 @@ class _Recipe:
 
 
 def tail_of(phases: Sequence[Phase]) -> Tail:
-    """The tail of vectors through the caches: without choices on the way, the last one shifts."""
+    """The tail of stores through the caches: the last vector shifts if no choice needs masks."""
     is_guarded = len(phases) > 1 or phases[0].inside.tests
     return Tail.BORDER if is_guarded else Tail.SHIFT
 
