@@ -47,7 +47,7 @@ class Scan:
     is_forwards: bool
     """True for a reduction up to an element."""
     limit: Constraint
-    """That bound."""
+    """The bound of the reduction that moves with j."""
 
     @property
     def step(self) -> int:
@@ -56,7 +56,7 @@ class Scan:
 
     @property
     def result(self) -> SSAValue:
-        """Its value."""
+        """The value of the reduction."""
         return self.op.results[0]
 
     @property
@@ -65,7 +65,7 @@ class Scan:
         return Affine.of(self.index) + self.offset
 
     def before(self, size: Affine) -> Affine:
-        """The value of j before the first one, for j below a size."""
+        """The value of j before the first iteration, for j below a size."""
         return Affine(constant=-1) if self.is_forwards else size
 
     @property
@@ -79,7 +79,7 @@ class Scan:
         return [c for c in self.known if not implied_by(c, own)]
 
     def has_terms_ahead(self, size: Affine) -> bool:
-        """True if there may be terms before all of those that elements add."""
+        """True if there may be terms ahead of the first one that an element adds: `k <= j + 3`."""
         first = self.limit.substitute({self.index: self.before(size)})
         empty = Constraint(-first.form - 1)
         return not implied_by(empty, self.known)

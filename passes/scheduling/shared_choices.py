@@ -23,7 +23,7 @@ ChoicePlan: TypeAlias = Mapping[Operation, Sequence[SSAValue]]
 
 
 def choice_plan(blocks: Iterable[Sequence[Block]], numbers: ValueNumbers) -> ChoicePlan:
-    """The values to move in bodies; those that become one body are together."""
+    """The values to move in groups of bodies, each of which becomes one body."""
     plan: dict[Operation, list[SSAValue]] = {}
     for together in blocks:
         ops = [o for block in together for o in block.ops]
@@ -37,8 +37,8 @@ def choice_plan(blocks: Iterable[Sequence[Block]], numbers: ValueNumbers) -> Cho
 def _shared(
     choices: Sequence[tix.WhereOp], outside: Collection[int], numbers: ValueNumbers
 ) -> list[tuple[tix.WhereOp, SSAValue]]:
-    """The dear values on sides of several choices with one test, with the first of these, and those
-    that are computed outside, too."""
+    """The expensive values that several choices with the same test compute on one side, or that are
+    computed outside, too; each with the first of its choices."""
     found: dict[tuple[Hashable, int, int], dict[tix.WhereOp, SSAValue]] = {}
     for choice in choices:
         test = choice.comparison, numbers[choice.lhs], numbers[choice.rhs]

@@ -90,7 +90,7 @@ class _Planner:
     definition: tix.DefineOp
     plan: dict[Operation, list[Shared]] = field(default_factory=dict[Operation, list[Shared]])
     gone: set[Operation] = field(default_factory=set[Operation])
-    """Operations that nobody needs where they are."""
+    """Operations that are dead once the planned values have moved."""
 
     def place(self, group: Sequence[Operation]) -> None:
         """Plan for operations of equal values, in the order of the text."""
@@ -116,7 +116,7 @@ class _Planner:
 
 
 def _first(ops: Sequence[Operation]) -> list[Operation]:
-    """The operations, in the order of the text, without those that see the value of one before."""
+    """The operations, in the order of the text, that are in the scope of no earlier one."""
     found: list[Operation] = []
     for op in ops:
         blocks = _chain(op)
@@ -182,7 +182,7 @@ def union(
 
 
 def _overlap(parts: Sequence[Sequence[Disjunct]], context: Sequence[Constraint]) -> bool:
-    """True if a point may be in two parts: elsewhere nothing is computed twice."""
+    """True if a point may be in two parts, so that a value would be computed twice there."""
     pairs = ((a, b) for one, other in combinations(parts, 2) for a in one for b in other)
     return any(feasible([*context, *a, *b]) for a, b in pairs)
 

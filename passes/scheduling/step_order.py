@@ -62,7 +62,7 @@ def in_order(steps: Sequence[Step], members: Sequence[Member]) -> list[Step]:
 
 
 def _needed(step: Step, made: dict[SSAValue, int], number: dict[tix.DefineOp, int]) -> set[int]:
-    """The numbers of the steps that compute what one needs."""
+    """The numbers of the steps that a step depends on."""
     reads = (r.tensor for op in definitions_of(step) for r in reads_of(op))
     found = {made[tensor] for tensor in reads if tensor in made}
     return found if isinstance(step, Nest) else found | {number[step.first]}

@@ -36,7 +36,7 @@ class Part:
 
     op: tix.DefineOp
     reduction: tix.ReductionOp | None = None
-    """A reduction in its body; None: its elements, or the terms that it adds up."""
+    """A reduction in its body; None for its elements, or its terms of a sum over rows."""
 
     @property
     def source(self) -> Operation:
@@ -45,7 +45,7 @@ class Part:
 
 
 Along = Mapping[Operation, Sequence[Part]]
-"""The parts that the loop of an operation takes along: others have no loops of their own."""
+"""The later parts that are fused into the loop of each operation."""
 
 
 def is_long(op: Operation) -> TypeGuard[tix.ReductionOp]:
@@ -77,7 +77,7 @@ def parts_along(
     shared: Mapping[tix.DefineOp, Sequence[SSAValue]],
     pieces: Sequence[PieceSum],
 ) -> Along:
-    """The parts that loops take along, for members that share rows."""
+    """The parts that are fused into loops of others, for members that share rows."""
     inside = {op: [v for v in op.indices if v not in own] for op, own in shared.items()}
     inside.update((piece.op, [*piece.inside]) for piece in pieces)
     return _Loops(members, inside, {piece.op: piece for piece in pieces}).found()
@@ -94,7 +94,7 @@ class _Loops:
     missing: set[SSAValue] = field(default_factory=set["SSAValue"])
     """The tensors of members that are not computed yet."""
     done: set[Operation] = field(default_factory=set["Operation"])
-    """The sources of parts that have their loops, or are taken along."""
+    """The sources of parts that have a loop, of their own or fused."""
 
     def found(self) -> Along:
         along: dict[Operation, Sequence[Part]] = {}
@@ -115,7 +115,7 @@ class _Loops:
         return [Part(op, o) for o in op.body.block.ops if is_long(o)]
 
     def _taken(self, first: Part, later: Sequence[Part]) -> list[Part]:
-        """The later parts that the loop of one takes along."""
+        """The later parts that are fused into the loop of a part."""
         space, loop = self._space(first), [first]
         before = self.done - {first.source}
         if space is None or self._is_elements(first):
@@ -139,7 +139,7 @@ class _Loops:
         return [shape[v] for v in self.inside[part.op]]
 
     def _is_ready(self, part: Part, before: Container[Operation]) -> bool:
-        """True if all is there that a part needs: of reductions those `before` its loop."""
+        """True if all inputs of a part precede its loop: tensors, and reductions in `before`."""
         body = part.reduction.body if part.reduction else self.pieces[part.op].total.body
         return all(
             op in before if is_long(op) else not self._is_missing(op)
@@ -151,7 +151,8 @@ class _Loops:
 
 
 def _have_room(loop: Sequence[Part]) -> bool:
-    """True if so many reductions may share a loop. Sums may be in segments, and others are not."""
+    """True if registers hold the accumulators of a fused loop, and all of its reductions are sums,
+    which may be in segments, or none is."""
     kinds = [isinstance(p.reduction, tix.SumOp) for p in loop if p.reduction]
     return len(kinds) <= MOST_SUMS_OF_LOOP and len({*kinds}) < 2
 
@@ -174,7 +175,7 @@ def box(op: tix.ReductionOp) -> list[Affine] | None:
 
 
 def _needed(op: tix.DefineOp, body: Region) -> Iterator[Operation]:
-    """The operations of a body of a part, and those around it that it needs."""
+    """The operations that a part's body needs: its own, and others in the definition."""
     roots, found = list[Operation](body.block.ops), set[Operation]()
     while roots:
         root = roots.pop()

@@ -60,7 +60,7 @@ MOST_TERMS_OF_ROW = 1 << 16
 """Terms of the longest sums whose row stays in a near cache: 256 KB of f32."""
 
 MOST_GROUPS_ASKED = 8
-"""The nests, or groups of them that share rows, among which a definition looks for one to join."""
+"""The number of nearest groups that are searched for one that a definition may join."""
 
 
 Shared = Mapping[tix.DefineOp, Sequence[SSAValue]]
@@ -107,7 +107,7 @@ def rows_shared(
 def _group_for(
     member: _Member, groups: Sequence[_Group], alone: Collection[tix.DefineOp]
 ) -> _Group | None:
-    """The nearest group that a definition may join: it moves before those that it does not read."""
+    """The nearest group that a definition may join, past groups whose results it does not read."""
     read = {r.tensor for r in reads_of(member.op)}
     for group in islice(reversed(groups), MOST_GROUPS_ASKED):
         rows = group.members
@@ -127,13 +127,13 @@ def _member_of(nest: Nest, choose: ChooseBlocking) -> _Member | None:
 
 
 def _may_join(member: _Member, group: Sequence[_Member]) -> bool:
-    """True if a definition shares rows with others, and what lies in them."""
+    """True if a definition has the same rows as a group, and reuses data of them."""
     shared = _shared([*group, member])
     return shared is not None and len(group) < MOST_MEMBERS and _shares(member, group, shared)
 
 
 def _shares(member: _Member, group: Sequence[_Member], shared: Shared) -> bool:
-    """True if what a definition reads is near: more than an element of the row."""
+    """True if a definition reads a row that the group reads, too, or a result of the group."""
     made = {m.op.result for m in group}
     if member.is_number(shared):
         return any(read.tensor in made for read in reads_of(member.op))
@@ -177,8 +177,8 @@ def _joined(group: _Group) -> list[Nest]:
 
 
 def _sums_alone(pieces: Sequence[PieceSum], nests: Sequence[Nest]) -> list[Nest]:
-    """The nest of sums over rows that no member makes, or the nests themselves: those that a user
-    wrote with other heights, or that had no blocks, stay as they are.
+    """The nest of sums over rows that no member computes; or their own nests, if `cut-sums` cannot
+    have made them, or if they have no blocks.
 
     Of several sums, some rows are added to each at a time, so that its vectors are loaded and
     stored once for all of these rows. One alone is as fast as memory.
@@ -244,7 +244,7 @@ class _Member:
         return is_one and not self.reductions
 
     def rows_read(self, shared: Shared) -> set[tuple[SSAValue, tuple[tuple[int, ...], ...]]]:
-        """The tensors of which a row reads more than an element, with the place of the row."""
+        """The tensors of which a row reads more than an element, with row index coefficients."""
         outer = self.piece.rows if self.piece else shared[self.op]
         return {
             (r.tensor, tuple(tuple(f[v] for v in outer) for f in r.forms))
@@ -282,7 +282,7 @@ def _are_over_the_same(pieces: Sequence[PieceSum]) -> bool:
 
 
 def _are_pieces(pieces: Sequence[PieceSum], shared: Shared) -> bool:
-    """True if the rows of sums are those that others share, in the same pieces."""
+    """True if sums over rows add up the rows that other members share, in equal pieces."""
     first = next(iter(shared))
     lengths = [first.shape[first.indices.index(v)] for v in shared[first]]
     made: dict[SSAValue, tix.DefineOp] = {op.result: op for op in shared}
@@ -339,7 +339,7 @@ def _at(op: tix.DefineOp, places: Sequence[int]) -> list[SSAValue]:
 
 
 def are_apart(shared: Shared) -> bool:
-    """True if all have as many rows, and what a row reads of members is in the same row."""
+    """True if members have as many rows, and read each other in the same row only."""
     sizes = {tuple(op.shape[op.indices.index(v)] for v in own) for op, own in shared.items()}
     made: dict[SSAValue, tix.DefineOp] = {op.result: op for op in shared}
     return len(sizes) == 1 and all(

@@ -71,7 +71,7 @@ def _joined(group: Sequence[Nest]) -> list[Nest]:
 
 
 def _reads_again(shared: Shared) -> bool:
-    """True if members that are a reduction at least read a strip that others read or make."""
+    """True if there is a reduction among the members, and some strip is used more than once."""
     strips = Counter[SSAValue]()
     for op, own in shared.items():
         strips.update({r.tensor for r in reads_of(op) if _reads_strip(r, own)})
@@ -101,7 +101,7 @@ def _may_share(nest: Nest) -> bool:
 
 
 def _may_run_ahead(op: tix.ReductionOp) -> bool:
-    """True if a reduction reads what is there, whatever choices by indices around it are made."""
+    """True if the reads of a reduction are in bounds even where choices around it leave it out."""
     if not any(isinstance(o, tix.IfOp) for o in _operations_around(op)):
         return True
     outer = (c for around in reductions_around(op) for c in around.constraints)
@@ -116,7 +116,8 @@ def _operations_around(op: Operation) -> Iterator[Operation]:
 
 
 def _has_lanes(op: tix.ReductionOp, column: SSAValue) -> bool:
-    """True if a reduction has the same terms in all lanes, which no other element reads."""
+    """True if bounds are the same in all lanes, and some read is without reuse: each term of each
+    lane reads another element."""
     own = {*op.indices}
     places = ([form.single_index for form in read.forms] for read in _reads_in(op))
     once = any(own <= {*place} and column in place and None not in place for place in places)

@@ -31,7 +31,7 @@ class PieceSum:
     op: tix.DefineOp
     total: tix.SumOp
     outer: Sequence[SSAValue]
-    """The indices before the piece, which say what rows these are."""
+    """The indices in front of the piece: outer indices of its rows."""
     length: Affine
     """The number of values of the index that is cut into pieces."""
     height: int
@@ -39,12 +39,12 @@ class PieceSum:
 
     @property
     def is_cut(self) -> bool:
-        """True if `cut-sums` has made it, or could have."""
+        """True if pieces have the height that `cut-sums` gives them."""
         return self.height == ROWS_OF_PIECE
 
     @property
     def row(self) -> SSAValue:
-        """The index of a row among those of its piece."""
+        """The index of the sum, which runs over the rows of a piece."""
         return self.total.indices[0]
 
     @property
@@ -54,7 +54,7 @@ class PieceSum:
 
     @property
     def lengths(self) -> list[Affine]:
-        """The numbers of values of these indices."""
+        """The extents of the row indices."""
         return [*self.op.shape[: len(self.outer)], self.length]
 
     @property
@@ -103,7 +103,7 @@ def piece_sum_of(op: tix.DefineOp) -> PieceSum | None:
 
 
 def _has_all_rows(found: PieceSum) -> bool:
-    """True if there are as many pieces as rows need."""
+    """True if the pieces cover all rows."""
     missing = found.length - found.count * found.height
     if not missing.terms:
         return missing.constant <= 0

@@ -24,7 +24,7 @@ from tadc.passes.scheduling.scans import row_scans
 def places_of(
     ops: Sequence[tix.DefineOp], numbers: int
 ) -> tuple[list[tix.DefineOp], dict[SSAValue, SSAValue]]:
-    """The definitions that have memory, and in whose place the rows of others are.
+    """The definitions with memory of their own, and the tensors that host the rows of others.
 
     Those of so many indices as `numbers` have one element in a row, the others have more.
     """
@@ -47,7 +47,7 @@ def places_of(
 
 
 def _is_private(op: tix.DefineOp, members: Sequence[tix.DefineOp]) -> bool:
-    """True if members read a result, and nobody else does."""
+    """True if all readers of a result are members, and there is one."""
     users = [use.operation for use in op.result.uses]
     return bool(users) and all(
         isinstance(u, tix.ReadOp) and definition_around(u) in members for u in users
@@ -65,7 +65,7 @@ def _may_hold(host: tix.DefineOp, op: tix.DefineOp, last: tix.DefineOp) -> bool:
 
 
 def _reads_its_place(reader: tix.DefineOp, op: tix.DefineOp) -> bool:
-    """True if each element reads nothing of another tensor but the element in its place.
+    """True if each element reads of another tensor only the element at its own indices.
 
     A scan reads a vector of terms before it writes there.
     """

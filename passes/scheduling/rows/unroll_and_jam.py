@@ -15,18 +15,18 @@ from tadc.passes.scheduling.rows.vectorized_rows import long_reductions
 from tadc.passes.scheduling.tiles.tile_analysis import bytes_of_element
 
 ROWS_JAMMED = 4
-"""Rows that are jammed: each hides what others wait for."""
+"""Rows that are jammed: independent rows hide each other's latency."""
 
 MOST_BYTES_JAMMED = 512
-"""Bytes of the longest rows that are jammed. Longer ones wait for the end of a reduction but
-rarely, and four of them are no order in which a processor loads ahead from memory."""
+"""The most bytes of a row that is jammed. Longer rows seldom wait for the end of a reduction, and
+hardware prefetchers do not follow four of them at once."""
 
 FEWEST_ROWS = 64
-"""Rows that there are at least, for threads to share."""
+"""The fewest rows of which some are jammed: enough are left for all threads."""
 
 
 def rows_jammed(op: tix.DefineOp, extents: Extents) -> int:
-    """The rows of terms, or else of elements of the result, that are jammed at most."""
+    """The number of rows to jam at most: rows of terms, or else of elements of the result."""
     has_terms = has_rows_of_terms(op)
     length = extents.terms if has_terms else extents.row or 1
     is_short = length * bytes_of_element(op.type) <= MOST_BYTES_JAMMED

@@ -58,7 +58,7 @@ def _runs_along(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
 
 
 def _is_maskable(op: Operation, column: SSAValue, uses: IndexUses) -> bool:
-    """True if an operation can be left out in some lanes."""
+    """True if an operation can run under a mask."""
     return isinstance(op, tix.ConstantOp | tix.UnaryOp | tix.BinaryOp | tix.YieldOp) or (
         isinstance(op, tix.ReadOp) and access(op, column, uses) in ADJACENT
     )

@@ -22,7 +22,7 @@ from tadc.passes.scheduling.streams.stream_guards import owner_of
 from tadc.passes.scheduling.tiles.sum_lengths import constant_range
 
 WHOLE = "_ranges_in_whole"
-"""The name under which a definition of some elements of another one keeps its ranges in that."""
+"""The name under which a box of another definition keeps its ranges in the whole one."""
 
 
 class Range(NamedTuple):
@@ -41,25 +41,24 @@ Ranges = Mapping[SSAValue, Range]
 
 
 def ranges_of(op: tix.DefineOp) -> dict[SSAValue, Range]:
-    """The ranges of the indices of a definition; those in the whole, if it has some of its
-    elements."""
+    """The ranges of a definition's indices, in the whole definition if it is a box of one."""
     own = {v: Range(0, n) for v, n in zip(op.indices, op.shape, strict=True)}
     return {**own, **vars(op).get(WHOLE, {})}
 
 
 def set_whole(op: tix.DefineOp, begins: Sequence[Affine], shape: Sequence[Affine]) -> None:
-    """Let a definition be known as the elements of one of this shape that begin there."""
+    """Mark a definition as a box of one with this shape, which begins at these indices."""
     ends = zip(op.indices, begins, shape, strict=True)
     vars(op)[WHOLE] = {v: Range(0, size, begin) for v, begin, size in ends}
 
 
 class Inside(NamedTuple):
-    """The facts about the elements inside."""
+    """The sides that choices take in the interior, and the tests for it."""
 
     sides: Mapping[tix.IfOp, Region]
     """The side that each choice takes."""
     tests: Sequence[Constraint]
-    """The tests that decide that, for all terms of windows."""
+    """The tests under which choices take these sides, for all terms of windows."""
 
 
 def inside_of(op: tix.DefineOp, choices: Collection[Operation], ranges: Ranges) -> Inside:
@@ -106,11 +105,11 @@ class _Signs(NamedTuple):
         return sign is not None and (test.equality or sign < 0)
 
     def _negated(self, test: Constraint) -> Constraint:
-        """The test that holds inside in the place of one that fails."""
+        """The negation of a test that fails inside."""
         return Constraint(test.form * (self._sign(test) or 1) - 1)
 
     def _place(self, test: Constraint) -> int:
-        """The place of the last index in a test."""
+        """The position of the last index that a test depends on."""
         return max(n for n, v in enumerate(self.ranges) if test.form[v])
 
     def _sign(self, test: Constraint) -> int | None:
@@ -133,7 +132,7 @@ class _Signs(NamedTuple):
 
 
 def _at_ends(form: Affine) -> Iterator[Affine]:
-    """A form at both ends of the windows that its terms are of."""
+    """A form at the first and the last term of each window whose index it has."""
     forms = [form]
     for v in form.indices:
         if isinstance(window := owner_of(v), tix.ReductionOp):
@@ -144,8 +143,7 @@ def _at_ends(form: Affine) -> Iterator[Affine]:
 
 
 def _inner_value(index: SSAValue, within: Range, tests: Iterable[Constraint]) -> int | None:
-    """The first one of the most values in a row for which no test changes; None if their number is
-    not known."""
+    """The first value of the longest run in which no test changes; None if no extent is known."""
     low, end = within.first, within.end.constant
     if within.end.terms or low >= end:
         return None

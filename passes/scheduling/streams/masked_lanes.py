@@ -26,9 +26,12 @@ UNDER_MASKS = (
 
 
 def is_there(op: tix.ReadOp) -> bool:
-    """True if a read is inside of the tensor at all points of its definition, whatever conditions
-    are around it: each dimension is as long as the range of the index that it is read at, or longer
-    than the number; or as there is a point, that follows from the ranges of its indices."""
+    """True if a read is in bounds at all points of its definition, whatever conditions are around
+    it.
+
+    Each subscript is an index whose range is the dimension, or a number that is below its size
+    wherever the definition has elements.
+    """
     around = definition_around(op)
     sizes: dict[Variable | None, Affine] = dict(zip(around.indices, around.shape, strict=True))
     pairs = zip(op.forms, op.shape, strict=True)
@@ -40,9 +43,9 @@ def is_there(op: tix.ReadOp) -> bool:
 
 
 def reads_ahead(op: tix.IfOp, known: Container[SSAValue] = ()) -> Iterator[tix.ReadOp]:
-    """The reads that stand before a choice, and that its branches need but for what is `known`:
-    what several choices need stands before all of them, and is computed where it is needed, under
-    the masks of these.
+    """The reads ahead of a choice that its branches need, but for `known` values.
+
+    Values that several choices need are ahead of all of them, and are computed under their masks.
 
     A choice ahead may be decided by the condition of this one, so that its reads have no other
     mask. Long sums are computed before.
@@ -69,15 +72,14 @@ def reads_ahead(op: tix.IfOp, known: Container[SSAValue] = ()) -> Iterator[tix.R
 
 
 def is_there_ahead(op: tix.ReadOp) -> bool:
-    """True if a read that stands before a choice is inside of the tensor without its condition."""
+    """True if a read ahead of a choice is in bounds without the condition of the choice."""
     return is_there(op) or stays_inside(op, _ranges_around(op))
 
 
 def is_there_at(
     op: tix.ReadOp, places: Mapping[Variable, Affine], tests: Iterable[Constraint]
 ) -> bool:
-    """True if a read is inside of the tensor where these tests hold: indices have these places,
-    of which the tests say nothing."""
+    """True if a read is in bounds where these tests hold, with `places` put in for its indices."""
     known = [c.substitute(places) for c in _ranges_around(op)] + list(tests)
     limits = zip(op.forms, op.shape, strict=True)
     inside = (c.substitute(places) for form, size in limits for c in between(0, form, size))

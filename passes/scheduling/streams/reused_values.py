@@ -28,7 +28,7 @@ MOST_SHIFTS = 8
 
 
 def neighbours_of(op: tix.DefineOp, tile: Tile) -> dict[SSAValue, tuple[Neighbour, ...]]:
-    """The dear values of a definition that are those of elements before, in blocks of a tile."""
+    """For expensive values, the equal values of earlier elements in a block of a tile."""
     values, found = dear_values(op), dict[SSAValue, tuple[Neighbour, ...]]()
     shifts = _shifts(op, tile) if len(values) > 1 else ()
     here, uses = ValueNumbers(op) if shifts else None, IndexUses()
@@ -67,7 +67,7 @@ def _shifts(op: tix.DefineOp, tile: Tile) -> Sequence[tuple[int, int]]:
 
 
 def _shift(a: tix.ReadOp, b: tix.ReadOp, tile: Tile) -> tuple[int, int] | None:
-    """The rows and columns by which the elements of `b` come behind those of `a`, if any."""
+    """The distance in rows and columns from the elements of `a` to those of `b`, if it is fixed."""
     found = {tile.row_index: 0, tile.column_index: 0}
     for first, second in zip(a.forms, b.forms, strict=True):
         difference, indices = second - first, list(first.indices)

@@ -66,7 +66,7 @@ FEWEST_BYTES = 32 << 20
 comes, so that stores past the caches are slower. From there on the machine decides."""
 
 MOST_BYTES = 96 << 20
-"""The bytes from which on code asks no more whether a cache holds them."""
+"""The bytes from which on code does not test at run time whether a cache holds them."""
 
 FEWEST_ELEMENTS_OF_ROW = 16
 """The length of the shortest rows: two of their vectors are parts of lines, and still no slower
@@ -77,7 +77,7 @@ FEWEST_ELEMENTS_OF_PHASES = 8
 as many quotients."""
 
 MOST_FUNCTIONS = 2
-"""Elementary functions of an element that memory still hides."""
+"""The most elementary functions of an element that are hidden behind memory traffic."""
 
 
 Shape = tuple[int, Sequence[Affine]]
@@ -101,7 +101,7 @@ class Stream:
 
     @property
     def tests_terms(self) -> bool:
-        """True if it has a window some of whose terms are not there."""
+        """True if windows have terms under conditions, as at the borders of a tensor."""
         return any(isinstance(op.parent_op(), tix.ReductionOp) for op in self.guards)
 
 
@@ -127,7 +127,7 @@ def stream_of(op: tix.DefineOp, sizes: Mapping[str, int]) -> Stream | None:
 
 
 def is_window(op: tix.DefineOp, sizes: Mapping[str, int]) -> bool:
-    """True for a stream of windows: terms that are not there are asked for at borders alone."""
+    """True for a stream of windows, whose terms have conditions at borders."""
     has_terms = any(isinstance(o, tix.ReductionOp) for o in op.walk())
     stream = stream_of(op, sizes) if has_terms else None
     return stream is not None and stream.tests_terms
@@ -171,7 +171,7 @@ def shapes_of(*ops: tix.DefineOp) -> list[Shape]:
 
 
 def has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int], fewest: int) -> bool:
-    """False if there are none, or numbers say that they have fewer elements than this."""
+    """False if a definition has no rows, or rows known to be shorter than `fewest`."""
     if not op.shape:
         return False
     unknown = any(name not in sizes for name in op.shape[-1].sizes)
@@ -179,7 +179,7 @@ def has_long_rows(op: tix.DefineOp, sizes: Mapping[str, int], fewest: int) -> bo
 
 
 def _may_be_large(op: tix.DefineOp) -> bool:
-    """False if numbers say that a result is small."""
+    """False if the tensors are known to be small."""
     known = constant_bytes(shapes_of(op))
     return known is None or known >= FEWEST_BYTES
 

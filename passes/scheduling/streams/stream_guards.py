@@ -32,7 +32,7 @@ def owner_of(index: SSAValue) -> Operation | None:
 
 
 def for_all_terms(constraint: Constraint) -> Constraint:
-    """An inequality where it holds for all terms of the windows around it."""
+    """An inequality at the hardest term of each window around it: it then holds for all terms."""
     hardest: dict[Variable, Affine] = {}
     for v in constraint.form.indices:
         if isinstance(window := owner_of(v), tix.ReductionOp):

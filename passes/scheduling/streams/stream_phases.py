@@ -51,9 +51,9 @@ class Phase:
     as_written: Set[Operation]
     """The operations that must round identically wherever they are computed."""
     columns: Range | None = None
-    """The range of the last index, where it is none of a whole row."""
+    """The range of the last index, where the phase is not a whole row."""
     program: Operation | None = None
-    """The program of the definition, or of the one that it has some elements of."""
+    """The program of the definition, or of the one that it is a part of."""
 
     @property
     def column(self) -> SSAValue:
@@ -68,7 +68,7 @@ class Phase:
         return inside_of(self.op, {*self.guards}, ranges)
 
     def splats(self) -> Iterator[tuple[tix.ReadOp, Mapping[Variable, Affine]]]:
-        """The reads that are the same for all columns, and inside of their tensors in any case.
+        """The reads that do not vary along the columns, and are in bounds without conditions.
 
         Those in short reductions come with the indices of each term.
         """
@@ -104,7 +104,7 @@ class Phase:
 
 
 def modulus_of(op: tix.DefineOp) -> int:
-    """The number of phases in which no quotient differs along the columns; 1: as it is."""
+    """The number of phases in which no quotient of the column is left; 1 if there is none."""
     uses, column = IndexUses(), op.indices[-1]
     quotients = [o for o in op.body.walk() if isinstance(o, tix.FloorDivOp)]
     return lcm(*(o.divisor.data for o in quotients if column in uses.of_operation(o)))

@@ -47,19 +47,19 @@ MOST_OPERATIONS = 160
 """The operations of an element up to which all elements of a block are written out."""
 
 MOST_OF_PLAIN_COST = 0.9
-"""The highest cost of an element of a block, as a share of that of an element alone."""
+"""The highest cost of an element in a block, as a share of its cost outside of blocks."""
 
 FEWEST_LOADS = 6
-"""Vectors that an element of a window reads at least: fewer wait for memory."""
+"""The fewest vectors that an element of a window reads in blocks: memory bounds others."""
 
 FEWEST_LOADS_OF_LARGE = 9
-"""The same where streams may go past the caches, which blocks do not."""
+"""The fewest vectors, where streams could bypass the caches, which blocks cannot."""
 
 MOST_OF_LOADS = 0.7
 """The highest number of loads of a block, as a share of that of its rows alone."""
 
 FEWEST_BLOCKS_OF_ROW = 8
-"""Blocks of a row of windows, at least, of which those at its ends are none."""
+"""The fewest blocks in a row of windows: those at its ends run as a stream."""
 
 Sizes = Mapping[str, int]
 
@@ -110,7 +110,7 @@ def _share_of_cost(op: tix.DefineOp, tile: Tile) -> float:
 
 
 def _share_of_loads(op: tix.DefineOp, tile: Tile) -> float:
-    """The vectors that a row of a block loads, as a share of those that it loads alone."""
+    """The loads of a row of a block, as a share of those of a row outside of blocks."""
     return loads_of(op, tile) / tile.rows / loads_of(op)
 
 
@@ -168,8 +168,8 @@ def _places(op: tix.DefineOp, tile: Tile | None = None) -> set[Place]:
 
 
 def may_be_written_out(op: tix.DefineOp) -> bool:
-    """True if an element is a few operations that have a form for vectors, under conditions that
-    blocks can test as a whole."""
+    """True if an element has few operations, all with vector forms, and conditions that a block can
+    test once."""
     tests = inside_of_all(op).tests
     if any(
         c.equality or not all(isinstance(v, BlockArgument) for v in c.form.indices) for c in tests
@@ -191,7 +191,7 @@ def operations_of(op: tix.DefineOp) -> int:
 
 
 def _times(op: Operation) -> int:
-    """The terms for which an element has an operation."""
+    """The number of times that an operation runs for an element."""
     return prod(term_count(o) or 1 for o in reductions_around(op))
 
 
@@ -204,8 +204,8 @@ def inside_of_all(op: tix.DefineOp) -> Inside:
 def tests_of_block(
     op: tix.DefineOp, tests: Iterable[Constraint], tile: Tile
 ) -> Iterator[Constraint]:
-    """The tests of the first row and column of a block that hold if these hold in the whole block,
-    for all terms, which then ends inside the tensor, too."""
+    """The tests at the first row and column of a block by which `tests` hold in the whole block,
+    for all terms, and the block is in bounds."""
     last = {tile.row_index: tile.rows - 1, tile.column_index: tile.columns - 1}
     forms = [for_all_terms(c).form for c in tests]
     forms += [n - 1 - Affine.of(v) for v, n in zip(op.indices, op.shape, strict=True) if v in last]

@@ -53,7 +53,7 @@ MOST_VECTORS_OF_SUMS = 64
 """Vectors of sums in a block: more than registers hold, and few enough to be written out."""
 
 MOST_ALTERNATIVES = 4
-"""Tiles of a definition, of which sizes choose at run time."""
+"""The most tiles of a definition, one of which is chosen by sizes at run time."""
 
 
 def planned(plan: LoopPlan, program: tix.ProgramOp, choose: ChooseBlocking) -> ChooseBlocking:

@@ -29,13 +29,13 @@ from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import constant_extent
 
 SHARE_OF_DEAR_SUMS = 0.5
-"""The share of sums where a term needs more: elementary functions, several vectors of reads."""
+"""The share of the registers for accumulators, where terms need functions or several vectors."""
 
 MOST_COLUMNS = 64
 """Columns of a block: four vectors, which begin in as many lines of each row that is read."""
 
 MOST_COLUMNS_WITH_REST = 4 * MOST_COLUMNS
-"""Columns of results from which on what the last block computes twice is little of the whole."""
+"""Columns from which on the overlap of the last block is a small part of a row."""
 
 FEWEST_COLUMNS = 4
 """Columns of a block where no axis has room for half a vector: late layers of few channels."""
@@ -59,15 +59,15 @@ def widths(extent: int, lanes: int) -> Iterator[int]:
 
 
 def width_of_row(sums: Sequence[tix.ReductionOp], lanes: int, registers: tix.Registers) -> int:
-    """The columns of blocks of one row whose additions do not wait for each other; 0 where blocks
-    of several rows are as wide, or registers are needed for more than sums."""
+    """The columns of one-row blocks with enough accumulators to hide the latency of additions; 0
+    where blocks of several rows are as wide, or terms need the registers."""
     width = ADDITIONS_UNDER_WAY // registers.of_vector * lanes
     return width if width > MOST_COLUMNS and not _is_heavy(sums) else 0
 
 
 def is_narrow(columns: int, registers: tix.Registers) -> bool:
-    """True if blocks have less than three quarters of the columns that there may be, or, where
-    registers hold less than those of AVX-512, of their share."""
+    """True if blocks have less than three quarters of the most columns, in proportion to the
+    vectors that registers hold."""
     return 4 * columns * tix.AVX_512.vectors < 3 * MOST_COLUMNS * registers.vectors
 
 
@@ -115,7 +115,7 @@ class Room:
     A product takes four, of what all rows read along the columns, and one for each row in turn.
     """
     keeps_rows: bool
-    """True if what each row reads is kept in registers for the terms after this one."""
+    """True if the operands of each row stay in registers for later terms."""
 
     @staticmethod
     def of(
@@ -150,7 +150,7 @@ class Room:
 
 
 def height(extent: int, most: int, known: bool) -> int:
-    """As many rows as there are registers for, unless fewer leave less to do twice."""
+    """The rows of a block: as many as registers hold, or fewer if the last block overlaps less."""
     if not known:
         return min(extent, most)
     return min(range(min(extent, most), 0, -1), key=lambda r: -(-extent // r) * (r + 1.5))

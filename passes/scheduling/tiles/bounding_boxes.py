@@ -17,10 +17,10 @@ from tadc.passes.rewriting.programs import definition_around
 from tadc.passes.scheduling.tiles.sum_lengths import MOST_TERMS_OF_WINDOW
 
 MOST_MOVES = 8
-"""A box of a long index holds at least so many times as many values as its bounds move by."""
+"""The least ratio of the box of a long index to the distance that its bounds move."""
 
 MOST_OF_BAND = 2
-"""A box of a band holds at most so many times as many values of each index."""
+"""The highest ratio of the box of an index to the width of a band."""
 
 
 def box_around(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint] | None:
@@ -53,13 +53,13 @@ def box_around(op: tix.ReductionOp, long: bool, bands: bool) -> list[Constraint]
 
 
 def _is_bound_of(index: SSAValue, constraint: Constraint, op: tix.ReductionOp) -> bool:
-    """True if a constraint bounds an index once the ones before it have their values."""
+    """True if `index` is the innermost of the reduction's indices in a constraint."""
     own = [v for v in op.indices if constraint.form[v]]
     return own[-1:] == [index]
 
 
 def _is_band(index: SSAValue, varying: Sequence[Constraint], box: Sequence[Constraint]) -> bool:
-    """True if bounds of an index that move alike leave a small part of a box.
+    """True if two bounds of an index move together and leave a small part of its box.
 
     Of `a k - f >= 0` and `f + w - a k >= 0` the sum is w: there are at most w // a + 1 values of k.
     """
@@ -72,12 +72,12 @@ def _is_band(index: SSAValue, varying: Sequence[Constraint], box: Sequence[Const
 
 
 def _is_same_in_vectors(constraints: Sequence[Constraint], op: tix.ReductionOp) -> bool:
-    """True if bounds are the same for elements side by side, which share a loop over a band."""
+    """True if bounds do not move with the last index, so that the lanes of a vector share them."""
     return not any(c.form[v] for c in constraints for v in definition_around(op).indices[-1:])
 
 
 def _extremes(op: tix.ReductionOp) -> Callable[[Constraint], dict[tix.Variable, Affine]]:
-    """For a constraint, the values of the definition's indices where it allows the most."""
+    """A function from a constraint to the definition's index values at which it is loosest."""
     around = definition_around(op)
     last = {v: n - 1 for v, n in zip(around.indices, around.shape, strict=True)}
     return lambda c: {v: end if c.form[v] > 0 else Affine() for v, end in last.items()}
@@ -110,7 +110,7 @@ def _is_half(index: SSAValue, sides: Set[bool], box: Sequence[Constraint]) -> bo
 def _is_nearly_full(
     index: SSAValue, varying: Sequence[Constraint], op: tix.ReductionOp, box: Sequence[Constraint]
 ) -> bool:
-    """True if numbers say that bounds move little, as those of the places of a short window do."""
+    """True if the bounds of an index are known to move little, against the length of its box."""
     length, around = constant_length(index, box), definition_around(op)
     moves = [
         abs(c.form[v]) * (n.constant - 1) if not n.terms else None
@@ -124,5 +124,5 @@ def _is_nearly_full(
 
 
 def _varies(constraint: Constraint, op: tix.ReductionOp) -> bool:
-    """True if the constraint holds an index from around the reduction."""
+    """True if a constraint depends on an index from around the reduction."""
     return any(v not in op.indices for v in constraint.form.indices)

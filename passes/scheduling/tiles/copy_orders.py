@@ -48,8 +48,8 @@ def orders_for(op: tix.DefineOp, column: SSAValue, sizes: Sizes) -> Sequence[Ord
 
 
 def order_along(read: tix.ReadOp, column: SSAValue) -> Order | None:
-    """The order that ends with the axis which alone moves with an index, by one; None where a read
-    has none, or has it at the end as it is."""
+    """The order of axes that makes a read contiguous along an index; None where no single axis
+    moves with it, by one, or where that is the last one already."""
     uses, rank = IndexUses(), len(read.forms)
     axis = _axis_alone(read, column, uses)
     if axis is None or axis == rank - 1:
@@ -62,15 +62,14 @@ def order_along(read: tix.ReadOp, column: SSAValue) -> Order | None:
 
 
 def _order_of_rows(read: tix.ReadOp, row: SSAValue) -> Order | None:
-    """The order in which the axis that alone moves with an index comes last but one; None where a
-    read has none, or has it there as it is."""
+    """The order that makes the single axis which moves with a row the last but one; None where
+    there is none, or where it is one of the last two."""
     axis, rank = _axis_alone(read, row, IndexUses()), len(read.forms)
     return None if axis is None or axis >= rank - 2 else Order.with_rows(axis, rank)
 
 
 def _axis_alone(read: tix.ReadOp, index: SSAValue, uses: IndexUses) -> int | None:
-    """The only axis of a read that moves with an index; None where others do, or none, and where
-    the read is of a view."""
+    """The single axis of a read that moves with an index; None for several, none, or a view."""
     forms = [{used for v in form.indices for used in uses.of(v)} for form in read.forms]
     moving = [axis for axis, used in enumerate(forms) if index in used]
     return moving[0] if len(moving) == 1 and read.view is None else None

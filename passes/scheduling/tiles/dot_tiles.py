@@ -25,14 +25,14 @@ from tadc.passes.scheduling.tiles.tile import Tile
 from tadc.passes.scheduling.tiles.tile_analysis import constant_extent, is_rectangular, lanes_of
 
 MOST_ROWS_APART = 8
-"""Rows of a block that have lines of their own: rows of 4 KB, or of a multiple of that, share one
+"""The most rows of a block in lines of their own: rows of 4 KB, or of a multiple of that, share one
 place of the nearest cache, which holds eight lines there."""
 
 SUMS_UNDER_WAY = 8
-"""Registers of sums at least, where there are terms for them: additions that do not wait."""
+"""The fewest registers of accumulators, with enough terms: they hide the latency of additions."""
 
 LONGEST_WHOLE = 9
-"""Values of an index of which a block has all."""
+"""The most values of an index of which a block has all."""
 
 
 def term_candidates(
@@ -41,7 +41,7 @@ def term_candidates(
     extent: Callable[[SSAValue], int],
     length: Callable[[tix.ReductionOp, SSAValue], int],
 ) -> Iterator[Tile]:
-    """Rows along one index, and along all of up to two short ones; none where terms lie apart.
+    """Candidate tiles, with rows along an index and up to two short ones; none for strided terms.
 
     `extent` and `length` say how long an index of the result, and of a sum, is.
     """
@@ -85,26 +85,26 @@ def single_row(op: tix.DefineOp, registers: tix.Registers) -> Tile | None:
 
 
 def _sums_under_way(registers: tix.Registers) -> int:
-    """Vectors of sums whose additions do not wait for each other."""
+    """The number of vectors of accumulators that hides the latency of additions."""
     return max(1, SUMS_UNDER_WAY // registers.of_vector)
 
 
 def _rows_apart(op: tix.ReductionOp, uses: IndexUses) -> set[SSAValue]:
-    """The indices along which what a sum reads lies lines apart."""
+    """The indices along which some read of a sum moves by a cache line or more."""
     reads = [o for o in op.body.walk() if isinstance(o, tix.ReadOp)]
     steps = ((v, stride(r, v, uses)) for r in reads for v in uses.of_operation(r))
     return {v for v, step in steps if step is None or abs(step) >= ELEMENTS_OF_LINE}
 
 
 def _even(extent: int, most: int) -> int:
-    """The rows of blocks that have as many as there may be, or little fewer if these fit better."""
+    """The rows of a block, at most `most`, evened out over the blocks of all rows."""
     return -(-extent // -(-extent // most)) if extent else 1
 
 
 def _short_ones(
     op: tix.DefineOp, own: Sequence[SSAValue]
 ) -> Iterator[tuple[tuple[SSAValue, int], ...]]:
-    """Up to two of the indices that have few values, with the number of these."""
+    """The sets of up to two short indices, each with its number of values."""
     extents = {v: constant_extent(op.shape[op.indices.index(v)]) for v in own}
     short = [(v, n) for v, n in extents.items() if n is not None and 1 < n <= LONGEST_WHOLE]
     for count in range(3):
@@ -112,7 +112,7 @@ def _short_ones(
 
 
 def has_terms_in_lanes(op: tix.ReductionOp, uses: IndexUses) -> bool:
-    """True if vectors can hold terms: what these read lies at most two apart, or is one number."""
+    """True if vectors can run along the terms: all reads have short strides, or are one number."""
     index = op.indices[-1]
     inner = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     simple = tix.ReadOp | tix.UnaryOp | tix.BinaryOp | tix.ConstantOp

@@ -31,8 +31,8 @@ def run_of(
     uses: IndexUses,
     strided: Collection[SSAValue] = (),
 ) -> tuple[SSAValue, ...]:
-    """The indices of a sum that run through elements side by side, the last ones of a panel; none
-    where vectors of its columns can be loaded.
+    """The last indices of a panel that run through contiguous elements; none where its columns can
+    be loaded as vectors.
 
     Of `strided` tensors rows may lie apart: runs end with their rows.
     """

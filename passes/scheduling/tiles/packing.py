@@ -36,7 +36,7 @@ MOST_ROWS_PER_PANEL = 256
 """Rows that share a panel: copying it costs as much as using it for some ten rows."""
 
 FEWEST_ITERATIONS = 8
-"""Iterations for threads to share, where there are so many blocks."""
+"""The fewest parallel iterations, where there are as many blocks."""
 
 
 def with_panels(
@@ -92,8 +92,10 @@ def _along(
     uses: IndexUses,
     sizes: Sizes,
 ) -> tuple[tuple[SSAValue, int], ...]:
-    """Other indices for whose values panels are the same, and how many of these share them: where
-    there are few rows, as in images of 14 x 14."""
+    """Other indices along which panels do not vary, and the values of each that share a panel.
+
+    They are for few rows, as in images of 14 x 14.
+    """
     axes = tile.column_index, *(index for index, _ in tile.axes)
     rows = tile.rows * group
     shared = [h.value for h in hoisted_values(sum_, tile, uses).panels]
@@ -118,7 +120,7 @@ def is_same_along(
     shared: Iterable[SSAValue],
     uses: IndexUses,
 ) -> bool:
-    """True if what blocks share, and the bounds of their sums, are the same for all its values."""
+    """True if panels, and the bounds of their sums, do not vary along an index."""
     return all(is_rectangular(s, [index], uses) for s in sums) and not any(
         index in uses.of(value) for value in shared
     )
@@ -133,7 +135,7 @@ def _terms_of_chunk(op: tix.ReductionOp, cut: tuple[SSAValue, int], sizes: Sizes
 
 
 def _largest_group(op: tix.DefineOp, tile: Tile, sizes: Sizes) -> int:
-    """The blocks of rows of an iteration, so that there are enough iterations for all threads."""
+    """The largest group of blocks that leaves enough iterations for all threads."""
     inside = tile.column_index, *(index for index, _ in tile.axes)
     groups = [extent_of(op, v, sizes) for v in op.indices if v not in inside]
     columns = extent_of(op, tile.column_index, sizes) if tile.column_index in op.indices else 1

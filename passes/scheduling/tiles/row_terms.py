@@ -28,7 +28,7 @@ from tadc.passes.scheduling.tiles.tile import Tile
 
 
 def rows_last(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> Sequence[SSAValue]:
-    """The indices of a sum, with the one behind all others along which rows share vectors."""
+    """The indices of a sum, with the one along which rows share vectors moved innermost."""
     last = shared_index(op, tile, uses)
     return op.indices if last is None else [*(v for v in op.indices if v is not last), last]
 
@@ -42,7 +42,7 @@ def shared_index(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> SSAValue |
 
 
 def rows_read_again(op: tix.ReductionOp, index: SSAValue, tile: Tile, uses: IndexUses) -> bool:
-    """True if a row reads for one value of an index a number that another row reads for another."""
+    """True if rows read the same numbers at different values of an index: `a[i + k]` for rows i."""
     row = tile.row_index
     if row is None:
         return False
@@ -52,7 +52,10 @@ def rows_read_again(op: tix.ReductionOp, index: SSAValue, tile: Tile, uses: Inde
 
 
 def terms_to_next_row(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> int:
-    """The terms by which a row reads sooner what the row before reads, too; below 0: later."""
+    """The number of terms by which a row reads a vector before the previous row does.
+
+    It is negative where the row reads it later.
+    """
     index, row = shared_index(op, tile, uses), tile.row_index
     if index is None or row is None:
         return 0
@@ -62,8 +65,10 @@ def terms_to_next_row(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> int:
 
 
 def vectors_of_rows(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> float:
-    """The vectors that all rows of a block read for a term, those that terms of a window share in
-    parts; longer sums make the tests of rows so often that these take what loads save."""
+    """The vectors that a block loads per term of a read, less those that unrolled terms share.
+
+    Terms of long sums share none: their tests of rows take what the loads save.
+    """
     rows, row = tile.count_in(uses.of_operation(read)), tile.row_index
     index = shared_index(op, tile, uses)
     if row is None or index is None or (term_count(op) or inf) > MOST_TERMS_OF_WINDOW:
@@ -77,7 +82,7 @@ def vectors_of_rows(read: tix.ReadOp, op: tix.ReductionOp, tile: Tile, uses: Ind
 
 
 def _is_shared(op: tix.ReductionOp, index: SSAValue, tile: Tile, uses: IndexUses) -> bool:
-    """True if terms along an index have numbers as bounds, and rows read the same in some."""
+    """True if an index has constant bounds, and rows share vectors between some of its values."""
     inner = [o for o in op.body.walk() if isinstance(o, tix.ReductionOp) and not is_short(o)]
     slopes = any(c.form[tile.column_index] for c in op.constraints)
     length = _length(op, index)
@@ -93,8 +98,7 @@ def _length(op: tix.ReductionOp, index: SSAValue) -> int:
 
 
 def _distance(read: tix.ReadOp, index: SSAValue, tile: Tile, uses: IndexUses) -> int:
-    """The terms from one that reads a vector to one that reads the same for the row before; 0 where
-    there are none."""
+    """The number of terms between the reads of one vector by neighbouring rows; 0 if none is."""
     moved, row = [f for f in read.forms if f[index]], tile.row_index
     if row is None or len(moved) != 1 or tile.column_index not in uses.of_operation(read):
         return 0

@@ -27,19 +27,19 @@ MOST_TERMS_TO_UNROLL = 8
 """Sums of at most so many terms are unrolled where they stand."""
 
 MOST_TERMS_OF_WINDOW = 32
-"""So many are where each term reads what lies beside that of the next: x[i + k]. Vectors find these
-in the same lines, so that blocks would share no more."""
+"""The most terms of a window, `x[i + k]`, that is unrolled: successive terms read the same lines,
+so that blocks would share no more."""
 
 MOST_TERMS_OF_SHARED_WINDOW = 16
-"""So many are where rows share one of several windows. Blocks of rows that have all terms written
-out share it, too (`stream_tiles`), but not those of more terms."""
+"""The most terms of an unrolled window, where rows share one of several windows. Blocks of unrolled
+rows share it, too (`stream_tiles`), but not with more terms."""
 
 FEWEST_ELEMENTS_OF_STREAM = 256
 """The length of the shortest rows whose windows are streams: shorter ones have borders in most of
 their vectors, and blocks of several rows share what they load (`row_terms`)."""
 
 FEWEST_TO_SHARE = 4
-"""Elements that read the same windows, as rows of a block: fewer share less than loops cost."""
+"""The fewest rows of a block that share a window: sharing by fewer does not pay for loops."""
 
 MOST_TERMS_OF_ROWS = 8
 """The most terms side by side that rows of a block share: a register holds the factor of each."""
@@ -146,7 +146,7 @@ def _most_terms(op: tix.ReductionOp) -> int:
 
 
 def _by_tensor(reads: Sequence[tix.ReadOp]) -> Iterable[Sequence[tix.ReadOp]]:
-    """The reads of each tensor: those beyond its border are others than most elements have."""
+    """The reads grouped by tensor, as conditions at borders read it in several places."""
     found: dict[SSAValue, list[tix.ReadOp]] = {}
     for read in reads:
         found.setdefault(read.tensor, []).append(read)
@@ -154,8 +154,8 @@ def _by_tensor(reads: Sequence[tix.ReadOp]) -> Iterable[Sequence[tix.ReadOp]]:
 
 
 def _are_in_short_rows(windows: Sequence[tix.ReadOp], op: tix.ReductionOp) -> bool:
-    """True if it is known that vectors of a row are few, and windows side by side overlap; those at
-    a distance do so in rows, too."""
+    """True if rows are known to be short, and their windows overlap: strided ones must overlap
+    along another index, too."""
     around = definition_around(op)
     if not around.indices or _longest_row(around) >= FEWEST_ELEMENTS_OF_STREAM:
         return False
@@ -177,14 +177,14 @@ def _longest_row(op: tix.DefineOp) -> float:
 
 
 def _overlaps(form: tix.Affine, index: SSAValue, op: tix.ReductionOp) -> bool:
-    """True if terms read at one value of an index what others read at the next one."""
+    """True if windows at neighbouring values of an index overlap: `x[2 * i + k]` for k < 3."""
     ranges = ((abs(form[v]), constant_range(op, v)) for v in op.indices if form[v])
     return any(found and step * (found[1] - 1) >= abs(form[index]) for step, found in ranges)
 
 
 def _is_shared(read: tix.ReadOp, op: tix.ReductionOp) -> bool:
-    """True if vectors along the last index are the same for many elements, as weights of channels
-    that lie side by side are: rows of a block load them once, and what few terms share."""
+    """True if a read is contiguous along the last index, and reused along another one, as weights
+    of channels are: the rows of a block load its vectors once."""
     around = definition_around(op)
     lengths = [found[1] for v in op.indices if (found := constant_range(op, v))]
     if not around.indices or not lengths or min(lengths) > MOST_TERMS_OF_ROWS:
@@ -222,8 +222,7 @@ def _is_few(size: tix.Affine) -> bool:
 
 
 def blocked_sums(region: Region) -> list[tix.ReductionOp]:
-    """The sums, and other reductions, of a body that are long enough for a block; none of bodies
-    inside."""
+    """The reductions directly in a body that are long enough for a block."""
     return [op for op in region.block.ops if isinstance(op, tix.ReductionOp) and not is_short(op)]
 
 

@@ -30,7 +30,7 @@ class Hoisted:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A value that another one is equal to, so many rows and columns from here."""
+    """A value so many rows and columns away, which another value is equal to."""
 
     value: SSAValue
     rows: int
@@ -73,8 +73,7 @@ class Tile:
     neighbours: dict[SSAValue, tuple[Neighbour, ...]] = field(
         default_factory=dict["SSAValue", "tuple[Neighbour, ...]"]
     )
-    """For values of a body without sums those that are the same elsewhere in a block, the best
-    ones first."""
+    """The equal values elsewhere in a block, the best first, for values of bodies without sums."""
     in_stream: bool = False
     """True for rows of a stream, without sums that have blocks of their own."""
     has_masks: bool = field(default=True, compare=False)
@@ -116,7 +115,7 @@ class Tile:
         return whole * self.columns + (narrow or (self.columns if left else 0))
 
     def computed(self, value: SSAValue) -> float:
-        """The share of a block in which no neighbour has a value."""
+        """The share of a block's elements that compute a value: others reuse a neighbour's."""
         vectors = self.columns // self.lanes
         shares = [1.0]
         for same in self.neighbours.get(value, ()):
@@ -125,7 +124,7 @@ class Tile:
         return min(shares)
 
     def offsets(self, row: int) -> dict[SSAValue, int]:
-        """The rows from the first one to this, along each axis; the last axis runs fastest."""
+        """The position of a row along each axis; the last axis runs fastest."""
         found: dict[SSAValue, int] = {}
         for index, count in reversed(self.axes):
             row, found[index] = divmod(row, count)
@@ -137,7 +136,7 @@ class Tile:
         return {v: n * self.step if v is self.row_index else n for v, n in found.items()}
 
     def row_like(self, row: int | None, indices: Container[SSAValue]) -> int | None:
-        """The first row that has the same values of these indices; None: all have."""
+        """The first row with the same values of these indices; None if no row index is one."""
         if row is None:
             return None
         first, rows, differs = 0, 1, False
@@ -153,5 +152,5 @@ class Tile:
         return prod(count for index, count in self.axes if index in indices)
 
     def rows_in(self, indices: Container[SSAValue]) -> list[int | None]:
-        """The rows in which these indices differ."""
+        """The first row for each combination of values of these indices."""
         return list(dict.fromkeys(self.row_like(row, indices) for row in range(self.height)))

@@ -103,7 +103,7 @@ def rows_share(op: tix.DefineOp, tile: Tile) -> bool:
 
 
 def vectors_of_sums(op: tix.ReductionOp, tile: Tile, lanes: int, uses: IndexUses) -> float:
-    """Vectors, of so many lanes, in which a block has the results of a sum."""
+    """The number of vectors, of so many lanes, that hold the accumulators of a sum in a block."""
     rows = sum(tile.count_in(uses.of(total)) for total in op.results)
     return rows * tile.columns / lanes
 
@@ -170,7 +170,7 @@ def _hoisted_values(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> Hoisted
 
 
 def far_reads(op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> list[tix.ReadOp]:
-    """The reads of which rows lie side by side, and terms far apart.
+    """The reads that are contiguous along the rows, and strided far along the terms.
 
         sum[k](x[k, i] * w[k, j])          x[k, i0], x[k, i0 + 1], ... for rows i0, i0 + 1, ...
 
@@ -225,7 +225,7 @@ def points_of(op: tix.ReductionOp) -> list[dict[tix.Variable, Affine]]:
 
 
 def _is_there(value: SSAValue, op: tix.ReductionOp) -> bool:
-    """True if all that it reads is there for all elements, even where the sum is empty."""
+    """True if all reads of a value are in bounds for all elements, even where the sum is empty."""
     known = index_set(definition_around(op))
     return all(stays_inside(o, known) for o in tree_of(value, op.body))
 
@@ -243,7 +243,7 @@ def _same_for_rows(value: SSAValue, tile: Tile, uses: IndexUses) -> bool:
 
 
 def _is_dear(value: SSAValue, op: tix.ReductionOp, tile: Tile, uses: IndexUses) -> bool:
-    """True if it takes an elementary function, a sum, or reads that lie apart along the columns."""
+    """True if a value takes an elementary function, a sum, or strided reads along the columns."""
     ops = [o for o in tree_of(value, op.body) if not isinstance(o, FREE)]
     return any(
         weight(o) > 1

@@ -77,7 +77,7 @@ COST_OF_TOTAL = 16
 """The cost of adding up the lanes of a vector."""
 
 MOST_VECTORS_OF_JOINED_SUMS = 16
-"""Vectors of the sums that one loop computes: half of the registers of AVX-512."""
+"""The most vectors of accumulators in the loop of a joined sum: half of AVX-512's registers."""
 
 MOST_OF_PLAIN_COST = 0.85
 """The highest cost of a tile that is chosen, as a share of the cost of the plain nest."""
@@ -139,7 +139,7 @@ def choose_tiles(
 
 
 def tile_without_sums(op: tix.DefineOp, sizes: Sizes) -> Tile | None:
-    """The tile of a definition whose elements share something else than the terms of sums."""
+    """The tile of a definition without long sums: transposed squares, or blocks of a stream."""
     return square_tile(op) or stream_tile(op, sizes)
 
 
@@ -166,7 +166,7 @@ def _until_one_fits(op: tix.DefineOp, tiles: Sequence[Tile], least: Sizes) -> li
 
 
 def _has_tiles(op: Operation) -> bool:
-    """True unless it is left to the plain nest: long reductions that not all values need."""
+    """False for a choice by values around a long reduction, which is left to the plain nest."""
     inner = op.walk() if isinstance(op, tix.WhereOp) else ()
     return not any(isinstance(o, tix.ReductionOp) and not is_short(o) for o in inner)
 
@@ -215,7 +215,7 @@ class _Prices:
 
     @cached_property
     def _joined(self) -> Sequence[tix.ReductionOp]:
-        """Sums that have no plain nest."""
+        """Sums of several results (joined), which have no plain nest."""
         return [s for s in blocked_sums(self.op.body) if len(s.results) > 1]
 
     @cached_property
@@ -260,7 +260,7 @@ class _Prices:
 
 
 def _may_join(s: tix.ReductionOp, op: tix.DefineOp, tile: Tile, uses: IndexUses) -> bool:
-    """True if registers hold all that advances in the loop of a sum, for each column its own."""
+    """True if vectors run along the result, and registers hold the accumulators of a joined sum."""
     own = tile.column_index in op.indices
     return own and vectors_of_sums(s, tile, tile.lanes, uses) <= MOST_VECTORS_OF_JOINED_SUMS
 
@@ -284,8 +284,8 @@ def _candidates(
     uses: IndexUses,
     column_index: SSAValue | None,
 ) -> Iterator[Tile]:
-    """Every other index as rows, the last ones first, and no rows; without columns, vectors along
-    the terms of a sum."""
+    """The candidate tiles with these columns: each other index as rows, the last ones first, and
+    none. Without columns, vectors run along the terms of a sum."""
     lanes = lanes_of(op)
     if column_index is None:
         extent, length_in = partial(extent_of, op, sizes=sizes), partial(length_of, sizes=sizes)
@@ -308,7 +308,7 @@ def _candidates(
 
 
 def _waste(op: tix.DefineOp, tile: Tile, sizes: Sizes, registers: tix.Registers) -> float:
-    """Elements computed per element of the result; shorter loops count as slower, too."""
+    """The ratio of computed elements to those of the result, higher for narrow blocks."""
     waste = 1.15 if is_narrow(tile.columns, registers) and tile.column_index in op.indices else 1.0
     if tile.row_index is not None:
         extent = extent_of(op, tile.row_index, sizes)
@@ -347,7 +347,7 @@ def _store_cost(op: tix.DefineOp, tile: Tile, lanes: int) -> float:
 def _cost_beside(
     op: tix.DefineOp, sums: Sequence[tix.ReductionOp], tile: Tile, uses: IndexUses
 ) -> float:
-    """The cost of the elements that an element reads across the columns, outside of all sums."""
+    """The cost per element of strided reads along the columns, outside of all sums."""
     column = tile.column_index
     slow = uses.once((_cost_beside, column, *sums), lambda: _slow_beside(op, sums, column, uses))
     if not slow:
@@ -359,7 +359,7 @@ def _cost_beside(
 def _slow_beside(
     op: tix.DefineOp, sums: Sequence[tix.ReductionOp], column: SSAValue, uses: IndexUses
 ) -> list[tix.ReadOp]:
-    """The reads of a definition, outside of sums, whose elements lie apart along the columns."""
+    """The reads of a definition, outside of sums, that are strided along the columns."""
     inside = {inner for s in sums for inner in s.walk()}
     reads = [o for o in op.walk() if isinstance(o, tix.ReadOp) and o not in inside]
     return [r for r in reads if is_slow(stride(r, column, uses))]

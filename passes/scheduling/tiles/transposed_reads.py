@@ -46,7 +46,7 @@ GROUP = 4
 
 
 def square_tile(op: tix.DefineOp) -> Tile | None:
-    """The tile with squares of a definition; None where it needs none, or reads more than those."""
+    """The tile of a definition whose strided reads are all squares; None for others."""
     lanes = lanes_of(op)
     inside = [o for o in op.body.walk() if not isinstance(o, tix.YieldOp)]
     if len(op.indices) < 2 or lanes < FEWEST_LANES or not all(map(_may_be_written_out, inside)):
@@ -72,12 +72,12 @@ def square_reads(op: tix.DefineOp, tile: Tile, uses: IndexUses) -> Collection[ti
 
 
 def _may_be_written_out(op: Operation) -> bool:
-    """True for what is the same operation in all rows; short sums have one for each term."""
+    """True for an operation that is the same in all rows; short sums have one for each term."""
     return is_short(op) if isinstance(op, tix.ReductionOp) else isinstance(op, WRITTEN_OUT)
 
 
 def _is_transposed(read: tix.ReadOp, row: SSAValue, column: SSAValue, uses: IndexUses) -> bool:
-    """True if elements of neighbouring rows lie side by side, and those of columns elsewhere."""
+    """True if a read is contiguous along the rows, and strided along the columns."""
     *others, last = read.forms
     return (
         access(read, row, uses) is Access.CONTIGUOUS
