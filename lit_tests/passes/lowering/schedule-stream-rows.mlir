@@ -49,7 +49,7 @@ tix.program @phases (%w = "w" : !tix.tensor<[2], f32>, %x = "x" : !tix.tensor<[I
 // CHECK:          vector.load %x[
 // CHECK:      func.return
 
-// Long rows that read the same elements run four at a time, a piece of each and then the next.
+// Long rows that read the same elements run four at a time, a part of each and then the next.
 tix.program @stencil (%x = "x" : !tix.tensor<[4098, 4096], f32>) {
   %d = tix.define "d" (%i, %j) : !tix.tensor<[4096, 4096], f32> {
     %0 = tix.read %x[%i, %j]
@@ -63,12 +63,11 @@ tix.program @stencil (%x = "x" : !tix.tensor<[4098, 4096], f32>) {
 }
 
 // CHECK-LABEL: func.func @d(
-// CHECK:         [[LONG:%\d+]] = arith.cmpi sge, %c4096, %c1536 : index
-// CHECK:         [[ROWS:%\d+]] = arith.select [[LONG]], %c4, %c1 : index
-// CHECK:         [[PIECE:%\d+]] = arith.select [[LONG]], %c64, %{{.*}} : index
-// CHECK:         loops.parallel (%i) to
-// CHECK:           scf.for %piece = %c0 to %{{.*}} step [[PIECE]] {
+// CHECK:         loops.parallel (%i) to (%c1024) {
+// CHECK:           [[SHORT:%\d+]] = arith.cmpi sle, %c4096, %c1535 : index
+// CHECK:           [[PART:%\d+]] = arith.select [[SHORT]], %{{.*}}, %c64 : index
+// CHECK:           scf.for %j = %c0 to %{{.*}} step [[PART]] {
 // CHECK:             scf.for %i_1 = %{{.*}} to %{{.*}} step %c1 {
-// CHECK:               scf.for %j =
+// CHECK:               scf.for %j_1 =
 // CHECK:                 vector.store %{{.*}} {nontemporal = true}
 // CHECK:       func.return

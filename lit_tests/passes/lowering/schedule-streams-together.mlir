@@ -21,7 +21,7 @@ tix.program @two (%x = "x" : !tix.tensor<[I, J], f32>, %w = "w" : !tix.tensor<[I
 // CHECK:        loops.parallel (%i) to (%I) {
 // CHECK:          scf.for %j =
 // CHECK:            vector.store {{.*}}, %dx[
-// CHECK:          scf.for %l =
+// CHECK:          scf.for %j_1 =
 // CHECK:            vector.store {{.*}}, %dw[
 // CHECK-NOT:  func.func @dw
 
