@@ -1,7 +1,9 @@
 """Intervals: the values that a loop gives to its index.
 
-parallel j by 64          parts of 64 values, the last one of fewer
-  for j                   the values of one part, as `parallel` leaves them
+    parallel j by 64          parts of 64 values, the last one of fewer
+      for j                   the values of one part, as `parallel` leaves them
+
+Loops inside of others over the same axis run over what these leave: that is strip-mining.
 """
 
 from __future__ import annotations

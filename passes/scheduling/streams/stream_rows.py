@@ -1,9 +1,10 @@
 """Rows of a stream: the definitions whose vectors they have.
 
-y[i, j] = exp(a[i, j])              one definition, as it is
-y[i, j] = a[i, j // 2] * x[i, j]    a phase for each residue of j, in turn
-y[i, j] = a[i, j] if j < 64 else b[i, j - 64]
-                                    a segment for j < 64, and one behind it
+    y[i, j] = exp(a[i, j])                          one definition, as it is
+    y[i, j] = a[i, j // 2] * x[i, j]                a phase for each residue of j, in turn
+    y[i, j] = a[i, j] if j < 64 else b[i, j - 64]   a segment for j < 64, and one behind it
+
+Phases and segments are copies of the definition, which exist while loops are emitted.
 """
 
 from __future__ import annotations
