@@ -78,7 +78,7 @@ class Around:
         return self._made(partial(LaneLowering, versions=versions))
 
     def of_parts(self, rows: Sequence[StreamRow]) -> Around:
-        """The same block, in which the parts of rows have the buffers and strides of these rows."""
+        """The block for definitions of parts of rows, which share the buffers of these rows."""
         buffers, strides = dict(self.buffers), dict(self.strides)
         for row in rows:
             for part in row.parts:

@@ -181,6 +181,7 @@ class _Joiner(Cloner):
         return cloner
 
     def copy(self, op: Operation) -> None:
+        """Copy an operation, unless a copy of an equal value is in scope."""
         if isinstance(op, tix.FloorDivOp):
             return super().copy(op)
         (result,) = op.results

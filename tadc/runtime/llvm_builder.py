@@ -236,7 +236,7 @@ class Function(Generic[P, R]):
 
     @cached_property
     def _types(self) -> tuple[list[Any], Any, bool]:
-        """Those of the parameters and of the result; and whether any arguments may follow."""
+        """The types of parameters and of the result; and whether the function is variadic."""
         *types, result = get_type_hints(self.body).values()
         fixed = self.body.__code__.co_argcount
         return types[:fixed], None if result is NoneType else result, len(types) > fixed

@@ -37,7 +37,7 @@ from tests.support.derivations import stages
 from tests.support.paths import ROOT
 
 BESIDE_PHASES = {*layers.PIPELINES, "tadc.passes.run_passes"}
-"""What lies in `passes/` itself: no pass."""
+"""The modules of `passes/` itself, which hold no pass."""
 
 TEST_FOLDERS = {"support", "fuzz", "host_shim", "house"}
 """Folders of tests that mirror none of the compiler."""

@@ -48,7 +48,7 @@ from tests.support.paths import EXAMPLES
 from tests.support.random_updates import random_update
 
 AS_PARSED = (axes_apart, sums_bounded)
-"""What holds of every program in the language, without any pass."""
+"""The properties of every program as it is parsed."""
 
 DEFINED = dict(
     getmembers(properties, lambda f: isfunction(f) and f.__module__ == properties.__name__)
@@ -58,7 +58,7 @@ PROPERTIES = [holds for name, holds in DEFINED.items() if not name.startswith("_
 STATED = [getattr(importlib.import_module(module), cls) for module, cls in PASSES.values()]
 
 KINDS = {"plain": {}, "tiles": {"tile": True}, "threads": {"threads": True}}
-"""What code is made for: any machine, processors with caches, GPUs."""
+"""The kinds of targets: any machine, processors with caches, GPUs."""
 
 WORKLOADS = pytest.mark.parametrize("workload", ALL, ids=lambda w: w.name)
 
@@ -168,7 +168,7 @@ WRONG = {
     ("set-precision", "shape-loops"): "shape-loops requires precisions_set",
     ("shape-loops", "merge-axes"): "shape-loops requires axes_apart",
 }
-"""What is noticed where two passes change their places."""
+"""The property that breaks where two passes change places."""
 
 
 def swapped(steps: Sequence[ModulePass], first: str, second: str) -> list[ModulePass]:

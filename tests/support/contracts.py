@@ -26,7 +26,7 @@ def required(step: ModulePass) -> tuple[Property, ...]:
 
 
 def left(step: ModulePass) -> tuple[Property, ...]:
-    """What a pass leaves; `outline-reductions` with `shared` names other sums than it states."""
+    """The properties that a pass leaves; `outline-reductions{shared}` names sums of other kinds."""
     if isinstance(step, OutlineReductionsPass) and step.shared:
         return ()
     return step.leaves if isinstance(step, ContractPass) else ()

@@ -72,8 +72,8 @@ class Tail(Enum):
     """Vectors in which no choice changes sides are whole; others leave out the lanes behind the
     end, and choose lane by lane."""
     ALIGN = "align"
-    """The same with vectors that begin where lines of memory do: also the first one may have lanes
-    outside of the range. Parts of a range end where lines do."""
+    """Vectors begin at cache lines, and are whole or masked as for `BORDER`: the first one may have
+    lanes before the range. Parts of a range end at cache lines."""
 
 
 class Storage(Enum):
