@@ -16,6 +16,7 @@ Here are the end of the whole ones, and masks. Tails run in one of these ways:
 from __future__ import annotations
 
 from xdsl.dialects import vector
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import SSAValue
 
 from tadc.dialects.loops import SelectLanesOp
@@ -51,9 +52,18 @@ def under_mask(at: LaneReads, value: SSAValue, otherwise: SSAValue) -> SSAValue:
     return at.insert(SelectLanesOp(at.mask, value, otherwise)).result
 
 
-def store_under_mask(at: LaneReads, value: SSAValue, target: SSAValue, place: SSAValue) -> None:
-    """Store the lanes of a vector that the mask has; without a mask, all of them."""
-    if at.mask is None:
-        store_vector(at, value, target, place)
-    else:
+def store_under_mask(
+    at: LaneReads,
+    value: SSAValue,
+    target: SSAValue,
+    place: SSAValue,
+    is_streaming: bool = False,
+) -> None:
+    """Store the lanes of a vector that the mask has; without a mask, all of them, which bypass the
+    caches if they are `is_streaming`."""
+    if at.mask is not None:
         at.insert(vector.MaskedStoreOp(target, [place], at.mask, value))
+    elif is_streaming:
+        at.insert(vector.StoreOp(value, target, [place], BoolAttr.from_bool(True)))
+    else:
+        store_vector(at, value, target, place)

@@ -16,8 +16,6 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Self
 
-from xdsl.dialects import vector
-from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import Block, SSAValue
 
 from tadc.dialects import tix
@@ -28,6 +26,7 @@ from tadc.passes.lowering.lanes.lane_choices import LaneChoices
 from tadc.passes.lowering.lanes.lane_tests import block_limits
 from tadc.passes.lowering.loop_tree.reciprocals import quotient_of
 from tadc.passes.lowering.loop_tree.unroll_and_jam import Jammed, KnownNumbers, invariants
+from tadc.passes.lowering.tails import store_under_mask
 from tadc.passes.scheduling.streams.stream_phases import Phase
 from tadc.passes.scheduling.tiles.tile import Neighbour, Tile
 
@@ -133,20 +132,13 @@ class Points(KnownNumbers, LaneChoices):
         """Fix the side that each choice of a phase takes in the interior."""
         self.sides = phase.inside.sides
 
-    def store(self, value: SSAValue, is_streaming: bool = False) -> None:
-        """Store a vector under the mask; a whole one past the caches if it `is_streaming`."""
-        self.store_from(Affine.of(self.op.indices[-1]), value, self.mask, is_streaming)
-
-    def store_from(
-        self, column: Affine, value: SSAValue, mask: SSAValue | None, is_streaming: bool = False
+    def store(
+        self, value: SSAValue, column: Affine | None = None, is_streaming: bool = False
     ) -> None:
-        """Store a vector of the elements from a column on."""
-        target, place = self.buffers[self.op.result], self.place_of(column)
-        if mask is not None:
-            self.insert(vector.MaskedStoreOp(target, [place], mask, value))
-        else:
-            flag = BoolAttr.from_bool(True) if is_streaming else None
-            self.insert(vector.StoreOp(value, target, [place], flag))
+        """Store a vector under the mask, from this column on or its own; a whole one past the
+        caches if it `is_streaming`."""
+        place = self.place if column is None else self.place_of(column)
+        store_under_mask(self, value, self.buffers[self.op.result], place, is_streaming)
 
     @property
     def place(self) -> SSAValue:

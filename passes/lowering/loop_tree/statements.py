@@ -206,7 +206,7 @@ def _store(scope: EmitScope, node: Store, vector: int) -> None:
         if node.is_kept:
             scope.vectors.kept[op.result, vector] = value
         if node.is_stored:
-            at.store(value, node.is_streaming)
+            at.store(value, is_streaming=node.is_streaming)
 
 
 def _interleave(scope: EmitScope, ops: Sequence[tix.DefineOp], vector: int) -> None:
@@ -215,12 +215,13 @@ def _interleave(scope: EmitScope, ops: Sequence[tix.DefineOp], vector: int) -> N
     first, count = points[0], len(ops)
     values = [at.lanes_of(tix.yielded(op.body)) for op, at in zip(ops, points, strict=True)]
     *_, column = ops[0].indices
+    is_masked = first.mask is not None
     for n, value in enumerate(_interleaved(first, values)):
         place = Affine.of(column) * count + n * first.lanes
-        mask = None
-        if first.mask is not None:
-            mask = lanes_before(first, first.index.form(ops[0].shape[-1]), first.index.form(place))
-        first.store_from(place, value, mask)
+        if is_masked:
+            end = first.index.form(ops[0].shape[-1])
+            first.mask = lanes_before(first, end, first.index.form(place))
+        first.store(value, place)
 
 
 def _interleaved(at: Points, vectors: Sequence[SSAValue]) -> list[SSAValue]:
