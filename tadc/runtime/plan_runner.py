@@ -61,9 +61,18 @@ class _MethodDefinition(ctypes.Structure):
 METH_FASTCALL = 0x80
 
 
-def _method(address: int) -> _MethodDefinition:
-    """A builtin function whose machine code is at this address."""
-    return _MethodDefinition(b"call", address, METH_FASTCALL, None)
+class Builtin:
+    """Machine code that is a builtin function of Python; it is kept as long as its functions."""
+
+    def __init__(self, address: int) -> None:
+        self._method = _MethodDefinition(b"call", address, METH_FASTCALL, None)
+        new: Any = ctypes.pythonapi.PyCFunction_NewEx
+        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, *[ctypes.py_object] * 2)
+        self._new = new
+
+    def of(self, own: object) -> Callable[..., int]:
+        """The function that is given this object beside its arguments."""
+        return cast("Callable[..., int]", self._new(ctypes.addressof(self._method), own, "tadc"))
 
 
 def _text() -> str:
@@ -84,22 +93,16 @@ class PlanRunner:
         module = stored_module("plan", _text)
         self.address = module.address("tadc_run_plan")
         """The address of `void tadc_run_plan(plan, addresses)`."""
-        self._call, self._call_at = map(_method, map(module.address, ("tadc_call", "tadc_call_at")))
+        self._call, self._call_at = map(Builtin, map(module.address, ("tadc_call", "tadc_call_at")))
         module.keep()
-        new: Any = ctypes.pythonapi.PyCFunction_NewEx
-        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, *[ctypes.py_object] * 2)
-        self._new = new
 
     def on_arrays(self, plan: int) -> Callable[..., int]:
         """A function of arrays that runs the plan at this address; 0 where arrays do not fit."""
-        return self._builtin(self._call, plan)
+        return self._call.of(plan)
 
     def on_addresses(self, plan: int) -> Callable[..., int]:
         """A function of addresses that runs the plan at this address; 0 where there are too few."""
-        return self._builtin(self._call_at, plan)
-
-    def _builtin(self, method: _MethodDefinition, plan: int) -> Callable[..., int]:
-        return cast("Callable[..., int]", self._new(ctypes.addressof(method), plan, "tadc"))
+        return self._call_at.of(plan)
 
 
 @once
