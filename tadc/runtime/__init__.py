@@ -37,6 +37,8 @@ on processors:
 - `plan_record`: the record of such a plan in memory: steps, operands, arrays
 - `plan_layout`: the numbers that those who write and who read it agree about
 - `plan_runner`, `plan_code`: the machine code that runs the record, for Python and for anyone
+- `inspectors`: checks of index arrays, and their inverse indices, in machine code
+- `inspector_layout`, `inspector_code`: numbers that it and its callers agree about, and the code
 - `workspace`: the places of tensors that are not results, in one block of memory
 - `buffer_pool`: memory that calls and results give back, and later ones use
 

@@ -158,6 +158,7 @@ class Number(Value):
     __rshift__ = _operation("lshr", "ashr")
     __and__ = _operation("and_")
     __or__ = _operation("or_")
+    __xor__ = _operation("xor")
 
     def __lt__(self, other: Self | int) -> Flag:
         return self._compared("<", other)

@@ -72,7 +72,7 @@ def built(*functions: Function[Any, Any]) -> Callable[..., int]:
 @exported
 def arithmetic(a: I64, b: I64) -> I64:
     quotients = a.to(I32).to(I64) // b % 7 + (a << 2) - (b >> 1) * 3
-    return (quotients & 255) | 1024
+    return ((quotients & 255) | 1024) ^ 1026
 
 
 @exported
@@ -82,7 +82,7 @@ def unsigned(a: U64, b: U64) -> U64:
 
 def test_signed_and_unsigned_numbers_differ():
     quotients = -5 - 400 - 3  # rounded to 0
-    assert built(arithmetic)(-100, 3) == (quotients & 255) | 1024
+    assert built(arithmetic)(-100, 3) == ((quotients & 255) | 1024) ^ 1026
     assert built(unsigned)(-1, 3) == 15 + 1
     assert built(unsigned)(7, -1) == 0
 
