@@ -30,11 +30,28 @@ def as_array(parameter: Parameter, value: Any, beside: Sequence[Any] = ()) -> Ar
 
     An error about its type names the precision of the values `beside` it.
     """
+    array = array_of(parameter, value, DTYPES.get(parameter.dtype, np.float64))
+    _check_dtype(parameter, array, beside)
+    if array.ndim != parameter.rank:
+        raise ArgumentError(
+            f"the argument {parameter.name} has rank {array.ndim}, not {parameter.rank}",
+            parameter.span,
+            rank_hint(parameter, array.shape),
+            argument=parameter.name,
+        )
+    return array
+
+
+def array_of(parameter: Parameter, value: Any, dtype: Any = None) -> Array:
+    """The value as an array of any type; of a number, the type is given.
+
+    Raises `ArgumentError` for what is no array, and where elements are masked.
+    """
     array: Array
     if isinstance(value, np.ndarray):
         array = cast(Array, value)
     elif is_number(value):
-        array = _converted(parameter, value, DTYPES.get(parameter.dtype, np.float64))
+        array = _converted(parameter, value, dtype)
     elif hasattr(value, "__array_interface__") or hasattr(value, "__array__"):
         array = _converted(parameter, value)
     else:
@@ -45,14 +62,6 @@ def as_array(parameter: Parameter, value: Any, beside: Sequence[Any] = ()) -> Ar
             argument=parameter.name,
         )
     _check_mask(parameter, array)
-    _check_dtype(parameter, array, beside)
-    if array.ndim != parameter.rank:
-        raise ArgumentError(
-            f"the argument {parameter.name} has rank {array.ndim}, not {parameter.rank}",
-            parameter.span,
-            rank_hint(parameter, array.shape),
-            argument=parameter.name,
-        )
     return array
 
 
