@@ -40,6 +40,7 @@ on processors:
 - `inspectors`: checks of index arrays, and their inverse indices, in machine code
 - `inspector_layout`, `inspector_code`: numbers that it and its callers agree about, and the code
 - `index_arrays`: the values of index arguments, and what is wrong with their elements
+- `view_store`: what was made of index arrays, by their content, for all programs
 - `workspace`: the places of tensors that are not results, in one block of memory
 - `buffer_pool`: memory that calls and results give back, and later ones use
 

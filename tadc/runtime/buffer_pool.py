@@ -48,7 +48,8 @@ class BufferPool:
     """Blocks of memory by size; safe to use from several threads and after a fork."""
 
     def __init__(self, limit: int | None = None):
-        self.limit = _default_limit() if limit is None else limit
+        default = share_of_memory(SHARE_KEPT, MOST_BYTES_KEPT)
+        self.limit = default if limit is None else limit
         self.forget()
 
     def forget(self) -> None:
@@ -125,12 +126,13 @@ class Lease:
         self._pool.give(self._block)
 
 
-def _default_limit() -> int:
+def share_of_memory(share: int, most: int) -> int:
+    """Bytes: one part in `share` of the memory of the machine, and at most so many."""
     try:
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):  # not POSIX
-        return MOST_BYTES_KEPT
-    return min(MOST_BYTES_KEPT, memory // SHARE_KEPT)
+        return most
+    return min(most, memory // share)
 
 
 pool = BufferPool()
