@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tadc.runtime.inspector_layout import BLOCK, BUCKETS, FEWEST_BYTES_RELEASED
+from tadc.runtime.inspector_layout import BLOCK, BUCKETS, MOST_PIECES, PIECE_COMPARED
 from tadc.runtime.llvm_builder import (
     Function,
     Global,
@@ -17,6 +17,7 @@ from tadc.runtime.llvm_builder import (
     exported,
     external,
     function,
+    local,
     loop,
     module_of,
     ret,
@@ -31,12 +32,20 @@ from tadc.runtime.llvm_values import (
     U64,
     Flag,
     Number,
+    Order,
     Place,
     Pointer,
     Record,
     Row,
 )
-from tadc.runtime.plan_code import are_equal, field, ndarray, whole_number
+from tadc.runtime.plan_code import (
+    address_in,
+    are_equal,
+    field,
+    ndarray,
+    run_region,
+    whole_number,
+)
 from tadc.runtime.plan_layout import C_CONTIGUOUS
 from tadc.runtime.team_deputy import give_lock, take_lock
 from tadc.runtime.team_regions import fill_memory, smaller
@@ -109,15 +118,16 @@ def tadc_first_descent_64(array: Row[Place[I64]], steps: U64) -> I64:
 @exported
 def tadc_equal(self: Pointer, arrays: Row[Place[Pointer]], given: I64) -> Pointer:
     """1 if each pair of arrays has the same type, shape and elements; as a builtin of Python."""
+    team = address_in(self)
     with each(given >> 1) as (n, _):
         pair = arrays[n << 1].as_a(Row[Place[Pointer]])
-        with when(are_same(pair[0].value, pair[1].value).equals(0)):
+        with when(are_same(team, pair[0].value, pair[1].value).equals(0)):
             ret(whole_number(I64(0)))
     return whole_number(I64(1))
 
 
 @function
-def are_same(a: Pointer, b: Pointer) -> Flag:
+def are_same(team: Pointer, a: Pointer, b: Pointer) -> Flag:
     """True if both are dense arrays of int32 or of int64, and equal."""
     no = Flag(0)
     for array in (a, b):
@@ -139,13 +149,35 @@ def are_same(a: Pointer, b: Pointer) -> Flag:
     size = variable(is_wide.choose(U64(8), U64(4)))
     with each(rank.to(I64)) as (n, _):
         size.value = size.value * shape[n].value
-    data, other = (field(array, "DATA", Place[Pointer]).value for array in (a, b))
-    with when(size.value < FEWEST_BYTES_RELEASED):
-        ret(compare_memory(data, other, size.value).equals(0))
+    both = local(Comparison)
+    both.a.value = field(a, "DATA", Place[Pointer]).value
+    both.b.value = field(b, "DATA", Place[Pointer]).value
+    stop = variable(U64(0))
+    end, words = size.value.to(I64), both.as_a(Words)
+    with when(size.value < 2 * PIECE_COMPARED):
+        compare(words, I64(0), end, stop)
+        ret(stop.value.equals(0))
     thread = give_lock()
-    found = compare_memory(data, other, size.value)
+    pieces = smaller(size.value // PIECE_COMPARED, U64(MOST_PIECES)).to(I64)
+    run_region(team, compare.address(), words, I64(0), end, I64(64), pieces, stop)
     take_lock(thread)
-    return found.equals(0)
+    return stop.value.equals(0)
+
+
+class Comparison(Record):
+    """The addresses of two arrays."""
+
+    a: Place[Pointer]
+    b: Place[Pointer]
+
+
+@function
+def compare(words: Words, begin: I64, end: I64, stop: Place[U64]) -> None:
+    """Compare bytes of two arrays; where they differ, nothing more is to be compared."""
+    both = words.as_a(Comparison)
+    a, b = both.a.value.plus(begin), both.b.value.plus(begin)
+    with when(compare_memory(a, b, (end - begin).to(U64)).differs(0)):
+        stop.store(1, Order.MONOTONIC)
 
 
 int32 = Global("tadc_int32", Place[U8], linkage="external")

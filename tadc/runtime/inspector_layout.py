@@ -15,5 +15,9 @@ WORK = (
 )
 """The words of `inspector_code.Work`, in order."""
 
-FEWEST_BYTES_RELEASED = 1 << 17
-"""The bytes of an array from which on a comparison gives the interpreter's lock back."""
+MOST_PIECES = 64
+"""The most pieces of an array that threads share: each of some sixteen has several."""
+
+PIECE_COMPARED = 1 << 16
+"""The bytes of an array that one thread compares. From two such pieces on, some microseconds, a
+comparison gives the interpreter's lock back."""

@@ -30,7 +30,7 @@ from tadc.once import once
 from tadc.runtime.arguments import Array
 from tadc.runtime.buffer_pool import pool
 from tadc.runtime.cpu import add_python_function, add_symbol, stored_module
-from tadc.runtime.inspector_layout import BUCKETS, WORK
+from tadc.runtime.inspector_layout import BUCKETS, MOST_PIECES, WORK
 from tadc.runtime.plan_runner import Builtin, arrays_are_readable
 from tadc.runtime.team import team
 
@@ -39,15 +39,20 @@ INT32, INT64 = np.dtype(np.int32), np.dtype(np.int64)
 LEAST_PIECE = 1 << 15
 """The elements of a piece for a thread: some 50 microseconds, more than it takes to share them."""
 
-MOST_PIECES = 64
-"""The most pieces: also a machine of many processors has several for each."""
-
 FEWEST_IN_BUCKETS = 1 << 18
 """The fewest elements that are worth buckets."""
 
 LONGEST_RANGE_AT_ONCE = 1 << 17
 """The longest range that one or two threads count without buckets: its starts lie in the second
 cache. Elements are written once more for buckets, for which further threads make up."""
+
+
+PYTHON_FUNCTIONS = (
+    "PyEval_SaveThread",
+    "PyEval_RestoreThread",
+    "PyLong_AsVoidPtr",
+    "PyLong_FromLong",
+)
 
 
 class Work(ctypes.Structure):
@@ -60,12 +65,13 @@ class _Code:
     """The compiled code; it lives as long as the process, as threads may be in it."""
 
     def __init__(self) -> None:
-        for name in ("PyEval_SaveThread", "PyEval_RestoreThread", "PyLong_FromLong"):
+        for name in PYTHON_FUNCTIONS:
             add_python_function(name)
         add_symbol("tadc_ndarray", id(np.ndarray))
         add_symbol("tadc_int32", id(INT32))
         add_symbol("tadc_int64", id(INT64))
-        self._region = REGION(team.load().region)
+        threads = team.load()
+        self._region = REGION(threads.region)
         module = stored_module("inspectors", _text)
         find = module.address
         widths = {INT32: 32, INT64: 64}
@@ -78,7 +84,8 @@ class _Code:
         }
         self.content: Callable[..., int] = COUNTED(find("tadc_content"))
         self._equal = Builtin(find("tadc_equal"))
-        self.equal = self._equal.of(None) if arrays_are_readable() else _equal_in_python
+        in_python = not arrays_are_readable()
+        self.equal = _equal_in_python if in_python else self._equal.of(threads.team)
         self.begins: Callable[..., None] = BEGINS(find("tadc_begins"))
         self._entries = {
             (name, element, place): find(f"tadc_{name}_{widths[element]}_{widths[place]}")

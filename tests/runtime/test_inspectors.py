@@ -23,6 +23,7 @@ from tadc.runtime.inspectors import (
     starts,
     take,
 )
+from tadc.runtime.team import team
 from tests.support.campaign import seeds
 from tests.support.own_process import output_of
 
@@ -96,6 +97,24 @@ def test_places_have_the_same_bits_on_any_number_of_threads():
         for others in found[1:]:
             for a, b in zip(found[0], others, strict=True):
                 np.testing.assert_array_equal(a, b, strict=True)
+
+
+def test_large_arrays_are_compared_on_any_number_of_threads():
+    before = tadc.get_num_threads()
+    for dtype in DTYPES:
+        array = np.arange(100_003, dtype=dtype)
+        other = array.copy()
+        for threads in (1, 2, 7):
+            tadc.set_num_threads(threads)
+            try:
+                team.address()  # they begin
+                assert equal(array, other)
+                for position in (0, 1, 50_000, 70_001, 100_002):
+                    other[position] += 1
+                    assert not equal(array, other)
+                    other[position] -= 1
+            finally:
+                tadc.set_num_threads(before)
 
 
 def test_an_empty_range_has_one_start():
