@@ -18,7 +18,7 @@
 
 from xdsl.ir import Dialect
 
-from tadc.dialects.tix.access import FloorDivOp, IndexToRealOp, ReadOp
+from tadc.dialects.tix.access import AtOp, FloorDivOp, IndexToRealOp, LocalIndexOp, ReadOp
 from tadc.dialects.tix.affine import Affine, Variable
 from tadc.dialects.tix.attributes import MapAttr, SetAttr
 from tadc.dialects.tix.bodies import YieldOp, all_yielded, yielded
@@ -51,7 +51,9 @@ from tadc.dialects.tix.types import (
     ELEMENT_TYPES,
     DerivedSizeAttr,
     ElementType,
+    IndexRange,
     RealType,
+    SizeType,
     TensorType,
     real,
 )
@@ -62,6 +64,7 @@ __all__ = [
     "ELEMENT_TYPES",
     "UNARY",
     "Affine",
+    "AtOp",
     "BinaryOp",
     "CallOp",
     "ConstantOp",
@@ -74,7 +77,9 @@ __all__ = [
     "FloorDivOp",
     "FunctionOp",
     "IfOp",
+    "IndexRange",
     "IndexToRealOp",
+    "LocalIndexOp",
     "MatrixForm",
     "MaxOp",
     "MinOp",
@@ -85,6 +90,7 @@ __all__ = [
     "ReductionOp",
     "Registers",
     "ReturnOp",
+    "SizeType",
     "SolveOp",
     "SumOp",
     "TensorType",
@@ -106,6 +112,7 @@ Tix = Dialect(
     "tix",
     [
         *ELEMENTWISE,
+        AtOp,
         CallOp,
         DefineOp,
         DeterminantOp,
@@ -124,5 +131,5 @@ Tix = Dialect(
         WhereOp,
         YieldOp,
     ],
-    [DerivedSizeAttr, MapAttr, RealType, SetAttr, TensorType],
+    [DerivedSizeAttr, IndexRange, MapAttr, RealType, SetAttr, SizeType, TensorType],
 )

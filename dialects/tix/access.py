@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType, IntAttr
+from xdsl.dialects.builtin import IndexType, IntAttr, UnitAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     eq,
@@ -130,8 +131,25 @@ class IndexToRealOp(QuickOperation):
         _verify_form(self.map, self.indices)
 
 
+class LocalIndexOp(QuickOperation):
+    """A local index of a body: a quotient of others, or an element of an index tensor.
+
+    It stands in affine forms as the indices of definitions and reductions do.
+    """
+
+    indices = var_operand_def(IndexType)
+    map = prop_def(MapAttr)
+    result = result_def(IndexType())
+    traits = traits_def(Pure())
+
+    @property
+    @abstractmethod
+    def forms(self) -> list[Affine]:
+        """The affine forms that the index is computed from."""
+
+
 @operation
-class FloorDivOp(QuickOperation):
+class FloorDivOp(LocalIndexOp):
     """A local index `q` with `form = divisor * q + r`, `0 <= r < divisor`.
 
     `%q = tix.floordiv (%i + 1) by 2`. The remainder is the affine form `form - divisor * q`, so
@@ -139,11 +157,7 @@ class FloorDivOp(QuickOperation):
     """
 
     name = "tix.floordiv"
-    indices = var_operand_def(IndexType)
-    map = prop_def(MapAttr)
     divisor = prop_def(IntAttr)
-    result = result_def(IndexType())
-    traits = traits_def(Pure())
 
     def __init__(self, form: Affine, divisor: int):
         operands, map = map_over([form])
@@ -155,7 +169,13 @@ class FloorDivOp(QuickOperation):
 
     @property
     def form(self) -> Affine:
+        """The form that is divided."""
         return self.map.data.rows[0].bind(self.indices)
+
+    @property
+    def forms(self) -> list[Affine]:
+        """The form that is divided, alone."""
+        return [self.form]
 
     @classmethod
     def parse(cls, parser: Parser) -> FloorDivOp:
@@ -172,6 +192,71 @@ class FloorDivOp(QuickOperation):
         _verify_form(self.map, self.indices)
         if self.divisor.data < 1:
             raise VerifyException(f"the divisor must be positive, not {self.divisor.data}")
+
+
+@operation
+class AtOp(LocalIndexOp):
+    """A local index that is an element of an index tensor: `%a = tix.at %idx[%i + 1]`.
+
+    `tix.at clamped %starts[%p]` is the nearest element that there is, for any place.
+    """
+
+    name = "tix.at"
+    tensor = operand_def(TensorType)
+    clamp = opt_prop_def(UnitAttr)
+
+    def __init__(self, tensor: SSAValue, forms: Sequence[Affine], clamp: bool = False):
+        operands, map = map_over(forms)
+        properties = {"map": map, "clamp": UnitAttr()} if clamp else {"map": map}
+        super().__init__(operands=[tensor, *operands], properties=properties, result_types=[INDEX])
+
+    @property
+    def forms(self) -> list[Affine]:
+        """The position of the element: one form for each dimension of the index tensor."""
+        return [*kept(self, (self.map, operands_of(self)), _forms)]
+
+    @property
+    def tensor_type(self) -> TensorType:
+        """The type of the index tensor."""
+        type = self.tensor.type
+        assert isinstance(type, TensorType)
+        return type
+
+    @property
+    def shape(self) -> tuple[Affine, ...]:
+        """The size of each dimension."""
+        return self.tensor_type.shape
+
+    @property
+    def end(self) -> Affine | None:
+        """The size that the element is below; None where it may be any integer."""
+        return self.tensor_type.end
+
+    @property
+    def is_clamped(self) -> bool:
+        """True if the nearest element is meant where there is none at a place."""
+        return self.clamp is not None
+
+    @classmethod
+    def parse(cls, parser: Parser) -> AtOp:
+        clamp = parser.parse_optional_keyword("clamped") is not None
+        return cls(parse_tensor(parser), parse_forms(parser), clamp)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" clamped " if self.is_clamped else " ")
+        printer.print_ssa_value(self.tensor)
+        printer.print_string("[")
+        print_forms(printer, self.forms)
+        printer.print_string("]")
+
+    def verify_(self) -> None:
+        _verify_map(self.map, self.indices)
+        if not self.tensor_type.is_index:
+            raise VerifyException(f"an index is an element of integers, not of {self.tensor.type}")
+        if len(self.map.data.rows) != len(self.shape):
+            raise VerifyException(
+                f"{len(self.map.data.rows)} indices read a tensor of rank {len(self.shape)}"
+            )
 
 
 def _forms(map: MapAttr, operands: Sequence[SSAValue]) -> list[Affine]:

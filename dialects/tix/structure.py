@@ -148,6 +148,8 @@ class DefineOp(QuickOperation):
 
     def verify_(self) -> None:
         verify_yields(self.body)
+        if not self.type.is_real:
+            raise VerifyException(f"a definition has real elements, not {self.type.dtype}")
         if len(self.indices) != len(self.shape):
             raise VerifyException(f"{len(self.indices)} indices define rank {len(self.shape)}")
         if self.view is not None:
