@@ -16,7 +16,7 @@ from tadc.passes.analysis.index_values import form_of
 COST_OF_FUNCTION = 12
 """The cost of an elementary function, and of all that has no other cost."""
 
-FREE = (tix.ConstantOp, tix.FloorDivOp, tix.YieldOp, ew.NegOp)
+FREE = (tix.ConstantOp, tix.FloorDivOp, tix.AtOp, tix.YieldOp, ew.NegOp)
 """Operations that vanish into constants, addresses and signs."""
 
 COST_OF_POWER = 4 * COST_OF_FUNCTION

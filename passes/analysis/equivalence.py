@@ -26,10 +26,10 @@ from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.programs import (
     ProgramBuilder,
+    accesses_of,
     arguments_of,
     copy_definition,
     exchange,
-    reads_of,
     tensor_names,
 )
 
@@ -200,7 +200,7 @@ class Deduplicated:
                 exchange(copy, new)
             else:
                 template = templates[member.first]
-                read = dict.fromkeys(r.tensor for r in reads_of(template))
+                read = dict.fromkeys(r.tensor for r in accesses_of(template))
                 own = {v: new[member.tensors[inside[v]]] for v in read}
                 copy = _copied(template, member, own)
             new[member.op.result] = builder.append(copy)

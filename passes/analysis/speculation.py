@@ -18,7 +18,7 @@ _EVERYWHERE = (
     *(ew.AddOp, ew.SubOp, ew.MulOp, ew.NegOp, ew.AbsOp, ew.StepOp, ew.MaximumOp, ew.MinimumOp),
     *(ew.SinOp, ew.CosOp, ew.TanhOp, ew.AtanOp, ew.Atan2Op, ew.ErfOp, ew.ErfcOp),
     *(ew.SigmoidOp, ew.ReluOp),
-    *(tix.ConstantOp, tix.ReadOp, tix.IndexToRealOp, tix.FloorDivOp, tix.IfOp),
+    *(tix.ConstantOp, tix.ReadOp, tix.IndexToRealOp, tix.FloorDivOp, tix.AtOp, tix.IfOp),
     *(tix.SumOp, tix.ProdOp, tix.WhereOp),
 )
 """`exp` is missing, since it overflows, and so are extrema, which may be of no value at all."""

@@ -107,6 +107,13 @@ class _Walk:
                 case tix.FloorDivOp():
                     key = "quotient", self._form(op.form), op.divisor.data
                     self.indices[op.result] = key
+                case tix.AtOp():
+                    self.indices[op.result] = (
+                        "at",
+                        op.tensor,
+                        op.is_clamped,
+                        *map(self._form, op.forms),
+                    )
                 case _:
                     for region in op.regions if not isinstance(op, tix.ReductionOp) else ():
                         self.block(region.block, inside)

@@ -25,7 +25,7 @@ from tadc.passes.index_sets.conditional_constants import (
 )
 from tadc.passes.index_sets.context import ContextCloner
 from tadc.passes.index_sets.disjuncts import Disjunct, complement, disjoint
-from tadc.passes.index_sets.sets import quotient_constraints
+from tadc.passes.index_sets.sets import elements_of, quotient_constraints
 from tadc.passes.index_sets.space import implied_by
 
 MOST_CUTS = 32
@@ -112,6 +112,9 @@ class Cutter:
         return [c for c in known.undecided(values, self.op.body) if self._is_own(c)]
 
     def _is_own(self, condition: Condition) -> bool:
+        forms = [c.form for disjunct in condition.disjuncts for c in disjunct]
+        if any(self.op.is_ancestor(at) for at in elements_of(forms)):
+            return False  # no constraint of the set can say it
         return any(v in self.op.indices for v in condition.indices) and not is_inside(
             condition, self.op
         )

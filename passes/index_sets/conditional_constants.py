@@ -37,13 +37,13 @@ class Condition:
 
 
 def indices_of(values: Iterable[SSAValue]) -> frozenset[SSAValue]:
-    """The indices behind `values`, which are indices and quotients of such."""
+    """The indices behind `values`, which are indices and local ones: quotients and elements."""
     found: set[SSAValue] = set()
     pending = list(values)
     while pending:
         v = pending.pop()
-        if isinstance(v.owner, tix.FloorDivOp):
-            pending += v.owner.form.indices
+        if isinstance(v.owner, tix.LocalIndexOp):
+            pending += v.owner.indices
         else:
             found.add(v)
     return frozenset(found)
@@ -135,7 +135,7 @@ class ConditionalConstants:
     def _fold(self, region: Region) -> SSAValue:
         """Find the numbers in a region; gives what it yields."""
         for op in region.block.ops:
-            if op.results and not isinstance(op, tix.FloorDivOp):
+            if op.results and not isinstance(op, tix.LocalIndexOp):
                 self._fold_operation(op)
         return tix.yielded(region)
 

@@ -12,7 +12,7 @@ from xdsl.ir import Operation, Region, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, between
 from tadc.passes.index_sets.disjuncts import complement
-from tadc.passes.index_sets.sets import index_set, quotient_constraints
+from tadc.passes.index_sets.sets import element_constraints, index_set, local_constraints
 from tadc.passes.index_sets.space import Space, implied_by
 from tadc.passes.rewriting.builder import Body, BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
@@ -37,6 +37,8 @@ class ContextCloner(Cloner):
 
     def copy(self, op: Operation) -> None:
         super().copy(op)
+        if isinstance(op, tix.AtOp):
+            self.assume(self.constraints(element_constraints(op)))
         if isinstance(op, tix.FloorDivOp):
             divisor = op.divisor.data
             form, quotient = self.form(op.form), self.form(Affine.of(op.result))
@@ -45,7 +47,11 @@ class ContextCloner(Cloner):
                 self.assume([Constraint(quotient)])  # what rational numbers do not see
 
     def copy_if(self, op: tix.IfOp) -> SSAValue:
-        disjuncts = [self.constraints(disjunct) for disjunct in op.condition]
+        return self.choice(op, op.condition)
+
+    def choice(self, op: tix.IfOp, condition: Sequence[Sequence[Constraint]]) -> SSAValue:
+        """Copies a choice, whose condition is this one here, in old indices."""
+        disjuncts = [self.constraints(disjunct) for disjunct in condition]
         outside = complement(disjuncts) if len(disjuncts) == 1 else []
         then, otherwise = self.branch(op, disjuncts, 0), self.branch(op, outside, 1)
         return self.builder.choose(disjuncts, then, otherwise)
@@ -70,7 +76,9 @@ class ContextCloner(Cloner):
 def stays_inside(op: Operation, known: Sequence[Constraint]) -> bool:
     """True if all elements that `op` reads are provably there wherever `known` holds."""
     match op:
-        case tix.ReadOp():
+        case tix.AtOp() if op.is_clamped:
+            return True
+        case tix.ReadOp() | tix.AtOp():
             limits = [
                 c
                 for form, size in zip(op.forms, op.shape, strict=True)
@@ -107,5 +115,6 @@ def is_bounded_inside(
 
 def _all_inside(region: Region, known: Sequence[Constraint]) -> bool:
     ops = list(region.block.ops)
-    quotients = [c for q in ops if isinstance(q, tix.FloorDivOp) for c in quotient_constraints(q)]
-    return all(stays_inside(op, [*known, *quotients]) for op in ops)
+    indices = [Affine.of(op.result) for op in ops if isinstance(op, tix.LocalIndexOp)]
+    around = [*known, *local_constraints(indices)]
+    return all(stays_inside(op, around) for op in ops)

@@ -68,6 +68,49 @@ def quotient_constraints(op: tix.FloorDivOp) -> list[Constraint]:
     return between(0, op.form - Affine.of(op.result) * divisor, divisor)
 
 
+LARGEST_INTEGER = 2**31
+"""Elements of `int` are from minus this to below this: calls refuse others."""
+
+
+def element_constraints(op: tix.AtOp) -> list[Constraint]:
+    """`0 <= a < N` for an element below N; an element of any integers is in a very long range."""
+    low, high = (-LARGEST_INTEGER, LARGEST_INTEGER) if op.end is None else (0, op.end)
+    return between(low, Affine.of(op.result), high)
+
+
+def elements_of(forms: Iterable[Affine]) -> list[tix.AtOp]:
+    """The elements of index tensors that forms use, those that others need first."""
+    return [op for op in local_indices(forms) if isinstance(op, tix.AtOp)]
+
+
+def local_indices(forms: Iterable[Affine]) -> list[tix.LocalIndexOp]:
+    """The local indices that forms use, and those that these use: needed ones come first."""
+    found: dict[tix.LocalIndexOp, None] = {}
+
+    def visit(form: Affine) -> None:
+        for v in form.indices:
+            op = v.owner
+            if isinstance(op, tix.LocalIndexOp) and op not in found:
+                for inner in op.forms:
+                    visit(inner)
+                found[op] = None
+
+    for form in forms:
+        visit(form)
+    return list(found)
+
+
+def local_constraints(forms: Iterable[Affine]) -> list[Constraint]:
+    """What is known of the local indices that forms use."""
+    found: list[Constraint] = []
+    for op in local_indices(forms):
+        if isinstance(op, tix.FloorDivOp):
+            found += quotient_constraints(op)
+        elif isinstance(op, tix.AtOp):
+            found += element_constraints(op)
+    return found
+
+
 def quotients_of(forms: Iterable[Affine]) -> list[tix.FloorDivOp]:
     """The quotients `e // m` that forms use, and those that these use."""
     pending = [v for form in forms for v in form.indices]
@@ -77,4 +120,6 @@ def quotients_of(forms: Iterable[Affine]) -> list[tix.FloorDivOp]:
         if isinstance(op, tix.FloorDivOp) and op not in found:
             found[op] = None
             pending += op.form.indices
+        elif isinstance(op, tix.AtOp):
+            pending += [v for form in op.forms for v in form.indices]
     return list(found)

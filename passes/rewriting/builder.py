@@ -21,8 +21,8 @@ from tadc.passes.rewriting.scoped_map import ScopedMap
 Body = Callable[["BodyBuilder", list[SSAValue]], SSAValue]
 """Fills the block of a region operation: gets its builder and its own indices, gives its value."""
 
-Quotients: TypeAlias = ScopedMap[tuple[Affine, int], SSAValue]
-"""The operation that computes `form // divisor`, in this block or one around it."""
+LocalIndices: TypeAlias = ScopedMap[object, SSAValue]
+"""The quotients and elements of index tensors that this block, or one around it, computes."""
 
 
 class BodyBuilder(ScalarBuilder):
@@ -32,11 +32,11 @@ class BodyBuilder(ScalarBuilder):
         self,
         block: Block,
         location: LocationAttr,
-        quotients: Quotients | None = None,
+        local_indices: LocalIndices | None = None,
     ):
         super().__init__(block, location)
-        # what `floordiv` emitted here and, in maps further on, in the blocks around
-        self.quotients = Quotients() if quotients is None else quotients
+        # what `floordiv` and `at` emitted here and, in maps further on, in the blocks around
+        self.local_indices = LocalIndices() if local_indices is None else local_indices
 
     def read(
         self, tensor: SSAValue, forms: Sequence[Affine], view: Sequence[Affine] | None = None
@@ -59,20 +59,27 @@ class BodyBuilder(ScalarBuilder):
             return -(other + self._quotient(opposite - other * divisor, divisor))
         return whole + self._quotient(form - whole * divisor, divisor)
 
+    def at(self, tensor: SSAValue, forms: Sequence[Affine], clamp: bool = False) -> Affine:
+        """The element of an index tensor: equal ones in a block or around it are one."""
+        key = tensor, clamp, *forms
+        if key not in self.local_indices:
+            self.local_indices[key] = self.insert(tix.AtOp(tensor, forms, clamp)).result
+        return Affine.of(self.local_indices[key])
+
     def _quotient(self, rest: Affine, divisor: int) -> Affine:
         """The quotient of a form with numbers from 0 to `divisor - 1`."""
         if not rest.terms:
             return Affine()
-        if (rest, divisor) not in self.quotients:
-            self.quotients[rest, divisor] = self.insert(tix.FloorDivOp(rest, divisor)).result
-        return Affine.of(self.quotients[rest, divisor])
+        if (rest, divisor) not in self.local_indices:
+            self.local_indices[rest, divisor] = self.insert(tix.FloorDivOp(rest, divisor)).result
+        return Affine.of(self.local_indices[rest, divisor])
 
     def region(self, names: Sequence[str | None], body: Body) -> Region:
         """A region with own indices of these names, filled by `body`."""
         block = block_with([INDEX] * len(names))
         for argument, name in zip(block.args, names, strict=True):
             argument.name_hint = name
-        inner = BodyBuilder(block, self.location, self.quotients.new_child())
+        inner = BodyBuilder(block, self.location, self.local_indices.new_child())
         inner.insert(tix.YieldOp(body(inner, list(block.args))))
         _drop_unused(block)
         return region_with(block)

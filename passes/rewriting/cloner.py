@@ -105,6 +105,11 @@ class Cloner:
         if isinstance(op, tix.FloorDivOp):
             self.indices[op.result] = self.builder.floordiv(self.form(op.form), op.divisor.data)
             return
+        if isinstance(op, tix.AtOp):
+            forms = [self.form(f) for f in op.forms]
+            at = self.builder.at(self.value(op.tensor), forms, op.is_clamped)
+            self.indices[op.result] = at
+            return
         old, *_ = op.results
         self.values[old] = new = self._copied(op)
         if new.name_hint is None:

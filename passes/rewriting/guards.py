@@ -10,11 +10,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tadc.dialects import tix
 
 
-def is_guard(op: object) -> TypeGuard[tix.IfOp]:
-    """True if `op` is a value where one convex condition holds, and 0 elsewhere."""
+def is_guard(op: object, identity: float = 0) -> TypeGuard[tix.IfOp]:
+    """True if `op` is a value where one convex condition holds, and the identity elsewhere: 0, or
+    that of the reduction whose terms are meant."""
     if not isinstance(op, tix.IfOp) or len(op.disjuncts) != 1:
         return False
-    return tix.constant_value(tix.yielded(op.otherwise)) == 0
+    return tix.constant_value(tix.yielded(op.otherwise)) == identity
 
 
 def take_branch(op: tix.IfOp | tix.WhereOp, branch: Region) -> None:

@@ -203,7 +203,7 @@ def reductions_around(op: Operation) -> Iterator[tix.ReductionOp]:
 def forms_of(op: Operation) -> list[Affine]:
     """The indices, and bounds on indices, of an operation in a body."""
     match op:
-        case tix.ReadOp():
+        case tix.ReadOp() | tix.AtOp():
             return op.forms
         case tix.IndexToRealOp() | tix.FloorDivOp():
             return [op.form]
@@ -222,6 +222,11 @@ def reads_of(op: tix.DefineOp) -> list[tix.ReadOp]:
     return found
 
 
+def accesses_of(op: tix.DefineOp) -> list[tix.ReadOp | tix.AtOp]:
+    """All reads in a definition, those of indices too, in order."""
+    return [o for o in op.walk() if isinstance(o, tix.ReadOp | tix.AtOp)]
+
+
 def _collect_reads(block: Block, found: list[tix.ReadOp]) -> None:
     # several times faster than `walk`, and asked of every definition by most passes
     for op in ops_in(block):
@@ -238,7 +243,7 @@ def has_reductions(program: tix.ProgramOp) -> bool:
 
 def exchange(op: tix.DefineOp, tensors: Mapping[SSAValue, SSAValue]) -> None:
     """Let a definition read other tensors, of the same types."""
-    for read in reads_of(op):
+    for read in accesses_of(op):
         if (new := tensors.get(read.tensor)) is not None:
             read.operands[0] = new
 
@@ -248,7 +253,7 @@ def copy_definition(
 ) -> SSAValue:
     """Append a copy of `op`, copied by a cloner of the same kind as `cloner`."""
     if type(cloner) is Cloner and not cloner.indices:  # all stays as it is, in other tensors
-        copy = clone(op, {r.tensor: cloner.value(r.tensor) for r in reads_of(op)})
+        copy = clone(op, {r.tensor: cloner.value(r.tensor) for r in accesses_of(op)})
         copy.properties["label"] = StringAttr(label or op.label.data)
         return builder.append(copy)
 

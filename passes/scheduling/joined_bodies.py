@@ -182,7 +182,7 @@ class _Joiner(Cloner):
 
     def copy(self, op: Operation) -> None:
         """Copy an operation, unless a copy of an equal value is in scope."""
-        if isinstance(op, tix.FloorDivOp):
+        if isinstance(op, tix.LocalIndexOp):
             return super().copy(op)
         (result,) = op.results
         if self.numbers[result] not in self.there:
@@ -210,7 +210,7 @@ class _Joiner(Cloner):
             ops.setdefault(self.numbers[op.result], op)
         block = _block(group[0].indices)
         inner = self.inner(
-            BodyBuilder(block, group[0].location, self.builder.quotients.new_child())
+            BodyBuilder(block, group[0].location, self.builder.local_indices.new_child())
         )
         for op in ops.values():
             inner.indices.update(zip(op.indices, map(Affine.of, block.args), strict=True))
