@@ -42,7 +42,8 @@ SHOW_IR = "tadc derive --emit shows the program at each stage, and tadc-opt runs
 
 @dataclass(frozen=True)
 class Tensor:
-    """An argument or result: `dtype` is f32, f64 or real; sizes are numbers or text."""
+    """An argument or result: `dtype` is f32, f64 or real, of an index tensor int, of a size that
+    callers give size; sizes are numbers or text."""
 
     name: str
     dtype: str
@@ -50,7 +51,8 @@ class Tensor:
 
     @staticmethod
     def of(name: str, type: TensorType) -> Tensor:
-        shape = (show(f, str) if f.terms else max(0, f.constant) for f in type.shape)
+        forms = () if type.is_size else type.shape
+        shape = (show(f, str) if f.terms else max(0, f.constant) for f in forms)
         return Tensor(name, type.dtype, tuple(shape))
 
 

@@ -11,7 +11,7 @@ from tadc.cost import Cost, cost_of
 from tadc.dialects.tix import DerivedSizeAttr, ProgramOp, TensorType
 from tadc.dialects.tix.types import ELEMENT_TYPES
 from tadc.passes.analysis.compared_sizes import compared_sizes, size_differences
-from tadc.passes.rewriting.programs import label_of, reads_of, type_of
+from tadc.passes.rewriting.programs import accesses_of, label_of, type_of
 from tadc.sizes import shape_of
 
 
@@ -52,7 +52,7 @@ class Summary:
     def of(program: ProgramOp) -> Summary:
         """The summary of a program; takes time linear in its length."""
         returned = zip(program.result_names, program.returned, strict=True)
-        read = {r.tensor for d in program.definitions for r in reads_of(d)}
+        read = {r.tensor for d in program.definitions for r in accesses_of(d)}
         return Summary(
             tuple(Typed(name, type_of(v)) for name, v in program.arguments.items()),
             tuple(program.derived),

@@ -18,6 +18,7 @@ import numpy as np
 from xdsl.ir import Operation, Region, SSAValue
 
 from tadc.dialects.tix import (
+    AtOp,
     BinaryOp,
     CallOp,
     ConstantOp,
@@ -48,13 +49,18 @@ from tadc.interpreter.index_sets import expand
 from tadc.interpreter.points import Points, box
 from tadc.sizes import bind_sizes, dimensions_of, shape_of
 
-DTYPES = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+DTYPES = {
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "int": np.dtype(np.int64),
+    "size": np.dtype(np.int8),
+}
 
 
 class OutOfRange(Exception):
     """A read outside its tensor, at a point where it is needed."""
 
-    def __init__(self, read: ReadOp, element: Sequence[int], shape: Sequence[int]):
+    def __init__(self, read: ReadOp | AtOp, element: Sequence[int], shape: Sequence[int]):
         self.read, self.element, self.shape = read, tuple(element), tuple(shape)
         super().__init__(f"{read.location}: {read} reads element {self.element} of {self.shape}")
 
@@ -151,7 +157,7 @@ def _real_dtype(program: ProgramOp, arguments: Mapping[str, Array]) -> np.dtype[
         if isinstance(type, TensorType) and type.dtype == "real"
     ]
     dtype = np.result_type(*undeclared) if undeclared else np.dtype(np.float64)
-    if dtype not in DTYPES.values():
+    if dtype not in (DTYPES["f32"], DTYPES["f64"]):
         raise TypeError(f"arguments must be float32 or float64, not {dtype}")
     return dtype
 
@@ -172,19 +178,25 @@ def _floordiv(self: _Evaluation, op: FloorDivOp, points: Points) -> Array:
 
 
 def _read(self: _Evaluation, op: ReadOp, points: Points) -> Array:
+    return _element(self, op, points).astype(self.dtype, copy=False)
+
+
+def _element(self: _Evaluation, op: ReadOp | AtOp, points: Points) -> Array:
     tensor = self.tensors[op.tensor]
-    if op.view is not None:
+    if isinstance(op, ReadOp) and op.view is not None:
         tensor = tensor.reshape(dimensions_of(op.shape, self.sizes))
     if not tensor.ndim:
-        return np.full(points.count, tensor, self.dtype)
+        return np.full(points.count, tensor)
     element = [points.affine(form, self.sizes) for form in op.forms]
+    if isinstance(op, AtOp) and op.is_clamped:
+        element = [np.clip(p, 0, n - 1) for p, n in zip(element, tensor.shape, strict=True)]
     inside = np.ones(points.count, np.bool_)
     for position, size in zip(element, tensor.shape, strict=True):
         inside &= (position >= 0) & (position < size)
     if not np.all(inside):
         first = int(np.argmin(inside))
         raise OutOfRange(op, [int(position[first]) for position in element], tensor.shape)
-    return tensor[tuple(element)].astype(self.dtype, copy=False)
+    return tensor[tuple(element)]
 
 
 def _if(self: _Evaluation, op: IfOp, points: Points) -> Array:
@@ -282,6 +294,7 @@ COMPARISONS: dict[Predicate, np.ufunc] = {
 }
 
 HANDLERS: dict[type[Operation], Callable[[_Evaluation, Any, Points], Array]] = {
+    AtOp: _element,
     CallOp: _call,
     ConstantOp: _constant,
     FloorDivOp: _floordiv,

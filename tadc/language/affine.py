@@ -20,11 +20,13 @@ from tadc.errors import (
 from tadc.language.folding import LARGEST_EXACT_INTEGER
 from tadc.language.names import BOUNDARIES
 from tadc.language.scope import Divide, Scope, SymbolTable
+from tadc.language.source import items
 
 DivideBySize = Callable[[Affine, Affine, ast.BinOp], Affine]
 """A function that gives the quotient of a form by a size, in one case."""
 
 _ALLOWED = "an index is a sum of integers, sizes and indices, with integer coefficients"
+_ARGUMENT = "index tensors are arguments: idx: range(V)[N], read as x[idx[i]]"
 _NO_PRODUCT = (
     "a size is like 2*N + 1 and an index like 2*i + N - 1; N*M elements take two dimensions: "
     "x: f64[N, M] and x[i, j]"
@@ -69,8 +71,13 @@ class _Reader:
                 return self.read(node.operand)
             case ast.BinOp():
                 return self._binaries(node)
+            case ast.Subscript(value=ast.Name(id=name)) if self._is_index_tensor(name):
+                return element(node, self.scope)
             case _:
                 raise self._not_affine(node)
+
+    def _is_index_tensor(self, name: str) -> bool:
+        return self.scope.names.is_index_tensor(name)
 
     def _binaries(self, node: ast.BinOp) -> Affine:
         """A chain such as `i + j - 1` in a loop, since it may be long."""
@@ -87,6 +94,8 @@ class _Reader:
         if key is not None:
             return Affine.of(key)
         names = self.scope.names
+        if self._is_index_tensor(node.id):
+            return element(node, self.scope)
         if node.id in names.tensors or node.id in names.declarations or node.id in names.defined:
             raise self.scope.fail(
                 AffineError,
@@ -177,16 +186,30 @@ class _Reader:
             case ast.Call(func=ast.Name(id=word)) if word in BOUNDARIES:
                 message = f"{word} stands around a whole index of an element"
                 hint = f"write x[{word}(i + 1)]"
+            case ast.Subscript(value=ast.Name(id=name)):
+                message = f"the elements of {name} are real numbers, and no indices"
+                hint = f"declare it as an index tensor: {name}: range(V)[N]"
+                if name in self.scope.names.defined or name in self.scope.names.updated:
+                    message, hint = f"{name} is computed, and cannot be part of an index", _ARGUMENT
+                return self.scope.fail(AffineError, node, message, hint)
             case ast.Subscript() | ast.Call():
                 message = "the index is computed from values"
-                hint = f"{_ALLOWED}; gather and scatter are not supported"
-                return self.scope.fail(AffineError, node, message, hint)
+                return self.scope.fail(AffineError, node, message, f"{_ALLOWED}; {_ARGUMENT}")
             case ast.Compare() | ast.BoolOp() | ast.IfExp():
                 message, hint = "the index is not affine: it has a condition", _ALLOWED
             case _:
                 message, hint = "the index is not affine", _ALLOWED
         kind = TadcSyntaxError if message.startswith("slices") else AffineError
         return self.scope.fail(kind, node, message, hint)
+
+
+def element(node: ast.Subscript | ast.Name, scope: Scope) -> Affine:
+    """`idx[i + 1]` of an index tensor, or `q` of one without dimensions, as a local index."""
+    name = node.value if isinstance(node, ast.Subscript) else node
+    assert isinstance(name, ast.Name)
+    indices = items(node.slice) if isinstance(node, ast.Subscript) else []
+    tensor = scope.names.tensor(name, len(indices))
+    return scope.element(tensor.value, [affine(index, scope) for index in indices], node)
 
 
 def divided(form: Affine, divisor: int, node: ast.BinOp, divide: Divide) -> Affine:

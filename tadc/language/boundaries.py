@@ -24,6 +24,7 @@ from tadc.errors import AffineError
 from tadc.language.affine import affine, bad_divisor, divided
 from tadc.language.choices import Branch, by_indices
 from tadc.language.conditions import decided
+from tadc.language.index_tensors import tell_range
 from tadc.language.names import BOUNDARIES
 from tadc.language.reads import Ranges, reads, used
 from tadc.language.scope import Beyond, Need, Scope, SymbolTable, Tensor
@@ -56,7 +57,9 @@ def index_of(node: ast.expr, size: Affine, scope: Scope, of: str) -> Index:
             hint = f"write x[{word}(i + 1)]"
             raise scope.fail(AffineError, node, f"{word} takes one index", hint)
         case _:
-            return _by_quotients(node, scope, {}, of)
+            index = _by_quotients(node, scope, {}, of)
+            tell_range(node, size, scope.names)
+            return index
 
 
 def _around(word: str, node: ast.Call, form: Affine, size: Affine, scope: Scope) -> Index:

@@ -13,7 +13,7 @@ from tadc.dialects.tix import Affine, Constraint, FloorDivOp
 from tadc.errors import TadcSyntaxError, UnsupportedError
 from tadc.language.affine import affine
 from tadc.language.hints import CONDITIONS
-from tadc.language.scope import Scope
+from tadc.language.scope import Scope, SymbolTable
 from tadc.language.source import names_in
 from tadc.passes.index_sets.disjuncts import Disjunct
 from tadc.passes.index_sets.space import Space
@@ -137,13 +137,25 @@ def compares_values(test: ast.expr, scope: Scope) -> bool:
 
 
 def _is_value(side: ast.expr, scope: Scope) -> bool:
-    reads = any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(side))
-    floats = any(isinstance(n, ast.Constant) and type(n.value) is float for n in ast.walk(side))
     names = scope.names
+    reads = any(_is_real(n, names) for n in ast.walk(side))
+    floats = any(isinstance(n, ast.Constant) and type(n.value) is float for n in ast.walk(side))
     tensors = {*names.tensors, *names.declarations, *names.defined, *names.parameters}
-    scalars = any(n.id in tensors and scope.key(n) is None for n in names_in(side))
+    scalars = any(
+        n.id in tensors and scope.key(n) is None and not names.is_index_tensor(n.id)
+        for n in names_in(side)
+    )
     division = any(isinstance(n, ast.Div | ast.Pow) for n in ast.walk(side))
     return reads or floats or scalars or division
+
+
+def _is_real(node: ast.AST, names: SymbolTable) -> bool:
+    """True for a part of an expression that is a real number: a call, or an element of reals."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name)):
+            return not names.is_index_tensor(name)
+        case _:
+            return isinstance(node, ast.Subscript | ast.Call)
 
 
 def _comparison(kind: type[ast.cmpop], left: Affine, right: Affine) -> Condition:

@@ -1,4 +1,4 @@
-"""Declarations: `a: f32[N, 5]`, with sizes affine in named sizes."""
+"""Declarations: `a: f32[N, 5]` and `idx: range(V)[N]`, with sizes affine in named sizes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from xdsl.ir import Block
 
 from tadc.dialects.tix import Affine
-from tadc.dialects.tix.types import ELEMENT_TYPES, ElementType
+from tadc.dialects.tix.types import ELEMENT_TYPES, ElementType, given_size, index_range
 from tadc.errors import AffineError, DtypeError, SizeError, TadcSyntaxError, did_you_mean
 from tadc.language.affine import affine
 from tadc.language.names import ELEMENT_WORDS
@@ -29,19 +29,27 @@ def declare(node: ast.AnnAssign, names: SymbolTable) -> None:
         raise names.fail(
             TadcSyntaxError, target, f"{target.id} is declared twice", "remove one of the two"
         )
+    if isinstance(node.annotation, ast.Name) and node.annotation.id == "size":
+        return _declare_size(target, names)
     element, sizes = _annotation(node.annotation, target.id, names)
     shape = [_size(size, names) for size in sizes]
     names.declarations[target.id] = Declaration(target.id, element, shape, target)
+
+
+def _declare_size(target: ast.Name, names: SymbolTable) -> None:
+    """`B: size`: the caller gives this size, as a whole number."""
+    shape = [_size(target, names)]
+    names.declarations[target.id] = Declaration(target.id, given_size, shape, target)
 
 
 def _annotation(
     node: ast.expr, name: str, names: SymbolTable
 ) -> tuple[ElementType, list[ast.expr]]:
     match node:
-        case ast.Subscript(value=ast.Name() as word):
-            return _element(word, names), items(node.slice)
-        case ast.Call(func=ast.Name() as word, args=[], keywords=[]):
-            return _element(word, names), []  # `f64[]`: see Source
+        case ast.Subscript(value=ast.Name() | ast.Call() as element):
+            return _element(element, names), items(node.slice)
+        case ast.Call(func=ast.Name() | ast.Call() as element, args=[], keywords=[]):
+            return _element(element, names), []  # `f64[]`: see Source
         case _:
             word = node.id if isinstance(node, ast.Name) else "real"
             kind = word if word in ELEMENT_WORDS else "real"
@@ -54,12 +62,13 @@ def _annotation(
 
 
 _FLOATS = "elements are f32, f64, or real, which is either"
+_INDICES = "elements of index tensors are range(V), sorted(range(V)), or int for any integers"
 _INTEGERS = r"[iu]\d+|u?int\d*|long|short|size_t|index"
 _OTHER_WORDS = {
     r"float32|single": "write f32",
     r"float64|float|double": "write f64",
     r"b?f16|b?float16|half": f"{_FLOATS}: x.astype(numpy.float32) converts",
-    _INTEGERS: "arguments are real numbers; sizes come from the shapes of arrays: x: real[N]",
+    _INTEGERS: f"{_INDICES}; sizes come from the shapes of arrays: x: real[N]",
     r"c\d+|complex\d*": "elements are real: pass the parts x.real and x.imag as two arguments",
     r"bool(ean)?": "a mask is an array of 0 and 1, compared as m[i] > 0",
 }
@@ -71,11 +80,29 @@ def _word_hint(word: str) -> str | None:
     return next(hints, None)
 
 
-def _element(word: ast.Name, names: SymbolTable) -> ElementType:
-    if word.id in ELEMENT_TYPES:
-        return ELEMENT_TYPES[word.id]
-    hint = _word_hint(word.id) or did_you_mean(word.id, ELEMENT_WORDS) or _FLOATS
-    raise names.fail(DtypeError, word, f"{word.id} is not an element type", hint)
+def _element(node: ast.Name | ast.Call, names: SymbolTable) -> ElementType:
+    """The type of elements: a word, `range(V)` or `sorted(range(V))`."""
+    match node:
+        case ast.Name(id="int"):
+            return index_range(None)
+        case ast.Name(id=word) if word in ELEMENT_TYPES:
+            return ELEMENT_TYPES[word]
+        case ast.Name(id=word):
+            hint = _word_hint(word) or did_you_mean(word, ELEMENT_WORDS) or _FLOATS
+            raise names.fail(DtypeError, node, f"{word} is not an element type", hint)
+        case ast.Call(func=ast.Name(id="range"), args=[end], keywords=[]):
+            return index_range(_size(end, names))
+        case ast.Call(
+            func=ast.Name(id="sorted"),
+            args=[ast.Call(func=ast.Name(id="range"), args=[end], keywords=[])],
+            keywords=[],
+        ):
+            return index_range(_size(end, names), is_sorted=True)
+        case ast.Call(func=ast.Name(id="range"), args=[_, _]):
+            message = "the elements of an index tensor are counted from 0"
+            raise names.fail(TadcSyntaxError, node, message, "write range(V), or int for any")
+        case _:
+            raise names.fail(TadcSyntaxError, node, "this is no element type", _INDICES)
 
 
 def _size(node: ast.expr, names: SymbolTable) -> Affine:

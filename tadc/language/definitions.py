@@ -96,7 +96,7 @@ def _indices(
     for item in places:
         if not is_index(item):
             raise scope.fail(TadcSyntaxError, item, *place_hint(item, places, node, name.id))
-    return index_items(brackets, scope)
+    return index_items(places, scope)
 
 
 _UPDATES = (ast.Add, ast.Sub, ast.Mult, ast.Div)

@@ -14,6 +14,7 @@ from tadc.errors import RangeError, Span
 from tadc.language.reads import Access
 from tadc.language.sizes import Bound
 from tadc.language.source import Source
+from tadc.passes.index_sets.sets import elements_of
 
 _UNNAMED_SIZE = "the size"
 _OUTSIDE = "a smaller range keeps it inside, and pad(...) reads 0 outside"
@@ -120,6 +121,8 @@ class Describer:
         values: Mapping[Variable, int],
     ) -> RangeError:
         """The error that says where a read leaves its tensor; `form` has known sizes put in."""
+        if any(op.end is None for op in elements_of([form])):
+            return self._may_leave(access, form, dimension)
         text, tensor = self.access(access), self.tensor(access)
         reached = form.substitute({key: Affine({}, value) for key, value in values.items()})
         names = [(self.index(k), v) for k, v in values.items() if isinstance(k, BlockArgument)]
@@ -137,6 +140,22 @@ class Describer:
             self._shift_hint(access, dimension, reached) or _inside(form, width),
             index=names[0][0] if names else None,
             size=width if size.terms else size.constant,
+            argument=tensor,
+            dimension=dimension,
+        )
+
+    def _may_leave(self, access: Access, form: Affine, dimension: int) -> RangeError:
+        """The error about an index that is made of any integers."""
+        text, tensor = self.access(access), self.tensor(access)
+        own = next(op for op in elements_of([form]) if op.end is None)
+        name = self.tensor_name(own.tensor)
+        shape = ", ".join(
+            show(size, str) if size.terms else str(size.constant) for size in own.shape
+        )
+        return RangeError(
+            f"{text} may leave {tensor}: elements of {name} may be any integers",
+            self.access_span(access),
+            f"declare {name}: range(V)[{shape}], or read pad({text})",
             argument=tensor,
             dimension=dimension,
         )

@@ -14,11 +14,13 @@ from xdsl.rewriter import Rewriter
 
 from tadc.dialects.tix import (
     Affine,
+    AtOp,
     ConstantOp,
     Constraint,
     FloorDivOp,
     IfOp,
     IndexToRealOp,
+    LocalIndexOp,
     ReadOp,
     ReductionOp,
     Variable,
@@ -44,7 +46,7 @@ def settle(body: Region, resolve: Resolve) -> None:
     while decided_choice := next(_decided(body), None):
         take_branch(*decided_choice)
     for op in reversed(list(body.walk())):
-        if isinstance(op, FloorDivOp) and not op.result.uses:
+        if isinstance(op, LocalIndexOp) and not op.result.uses:
             Rewriter.erase_op(op)
 
 
@@ -68,7 +70,7 @@ class _Settler:
                 self._settle_reduction(op)
             case IfOp():
                 self._settle_if(op)
-            case ReadOp():
+            case ReadOp() | AtOp():
                 operands, op.map = map_over([self._resolve(form) for form in op.forms])
                 op.operands = [op.tensor, *operands]
             case IndexToRealOp():

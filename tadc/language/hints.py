@@ -8,7 +8,7 @@ from types import EllipsisType
 
 from tadc.errors import did_you_mean
 from tadc.language.names import FUNCTIONS, REDUCTIONS
-from tadc.language.source import items
+from tadc.language.source import items, names_in
 
 OTHER_NAMES = {
     "fabs": "abs",
@@ -27,7 +27,6 @@ _RANDOM = "random numbers are arguments: pass an array of them"
 _SORT = "nothing is sorted here: sort before, and pass the array"
 NO_INDEX = "an index is a name, or a name in range(...)"
 _NO_SLICES = "slices are not part of the language"
-_NO_SCATTER = "gather and scatter are not supported"
 _SIZE = "a declaration names a size: after x: real[N], N is that of x"
 _NO_SHAPES = (
     "shapes follow from indices: y[i, j] = x[j, i] is a transpose, y[i, j] = x[4*i + j] a reshape"
@@ -195,7 +194,8 @@ def place_hint(
         case ast.Slice() | ast.Constant(value=EllipsisType()):
             return _NO_SLICES, f"an index runs over a dimension: write {left} x[{index}]"
         case _ if any(isinstance(n, ast.Subscript | ast.Call) for n in ast.walk(item)):
-            return "the place of an element cannot depend on values", _NO_SCATTER
+            hint = _segment_hint(item, node.value, name)
+            return "the place of an element cannot depend on values", hint
         case ast.Constant() | ast.UnaryOp(op=ast.USub(), operand=ast.Constant()):
             at = f"N - {text[1:]}" if text.startswith("-") else text
             value = f"{_short(node.value)} if {index} == {at} else ..."
@@ -209,6 +209,14 @@ def place_hint(
 
 
 _LONGEST_VALUE = 40
+
+
+def _segment_hint(item: ast.expr, value: ast.expr, name: str) -> str:
+    """The sum that a scatter `y[idx[i]] += x[i]` is, for each element of `y`."""
+    subscripts = (n for n in ast.walk(item) if isinstance(n, ast.Subscript))
+    indices = dict.fromkeys(n.id for s in subscripts for n in names_in(s.slice))
+    own = ", ".join(indices) or "i"
+    return f"write {name}[q in range(V)] = sum[{own}, {ast.unparse(item)} == q]({_short(value)})"
 
 
 def _short(value: ast.expr) -> str:

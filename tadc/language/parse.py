@@ -24,7 +24,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region, SSAValue
 
 from tadc.dialects.quick import block_with
-from tadc.dialects.tix import DefineOp, ProgramOp, ReturnOp, TensorType
+from tadc.dialects.tix import Affine, DefineOp, IndexRange, ProgramOp, ReturnOp, TensorType
+from tadc.dialects.tix.types import ElementType, given_size
 from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.check import check_ranges
 from tadc.language.custom_functions import (
@@ -36,9 +37,16 @@ from tadc.language.custom_functions import (
 from tadc.language.declarations import declare
 from tadc.language.definitions import Definition, define, target_name
 from tadc.language.finalize import settle
+from tadc.language.index_tensors import (
+    check_only_read,
+    check_ranges_told,
+    find_undeclared,
+    sizes_to_give,
+)
 from tadc.language.precisions import Defined, infer_elements
 from tadc.language.scope import SymbolTable, Tensor
 from tadc.language.source import PROGRAM, Source, items, names_in
+from tadc.language.written_ranges import is_condition
 from tadc.passes.rewriting.programs import fresh_name, set_hint
 from tadc.support.recursion import with_large_stack
 
@@ -74,6 +82,8 @@ class _Program:
             self._collect(statement, last=statement is statements[-1])
         self._check_names()
         definitions = [s for s in statements if isinstance(s, ast.Assign | ast.AugAssign)]
+        find_undeclared(definitions, self.names)
+        check_only_read(self.names)
         self.names.shapes.read.update(name.id for d in definitions for name in names_in(d))
         for statement in definitions:
             self.definitions.append(define(statement, self.names))
@@ -116,14 +126,14 @@ class _Program:
         for subscript in subscripts:
             for item in items(subscript):
                 index = item.left if isinstance(item, ast.Compare) else item
-                if isinstance(index, ast.Name):
+                if isinstance(index, ast.Name) and not is_condition(item):
                     self.names.check_new(index, "an index")
                     self.names.indices.setdefault(index.id, index)
 
     def _check_names(self) -> None:
         """Raise `TadcSyntaxError` where one name stands for two kinds of things."""
         names = self.names
-        declared = {name: d.node for name, d in names.declarations.items()}
+        declared = {n: d.node for n, d in names.declarations.items() if d.element != given_size}
         tensors = declared | names.defined | names.updated
         clashes = [
             (names.indices, "an index", tensors, "a tensor"),
@@ -183,8 +193,9 @@ class _Program:
         names = self.names
         for name, d in names.declarations.items():
             if name not in names.tensors:
-                value = names.placeholder()
-                names.add(Tensor(name, value, d.shape, d.element, d.node, argument=True))
+                names.add_argument(name, d.shape, d.element, d.node)
+        for size in sizes_to_give(names):
+            names.add_argument(size.id, [Affine.of(size.id)], given_size, size)
         arguments = names.arguments
         declared = [arguments[name] for name in names.declarations if name in arguments]
         return declared + [t for t in arguments.values() if t not in declared]
@@ -192,6 +203,7 @@ class _Program:
     def _finish_sizes(self, arguments: list[Tensor]) -> None:
         """Name the open sizes, and put the names everywhere."""
         names = self.names
+        check_ranges_told(arguments, names)
         bound = {size for a in arguments for form in a.shape for size in form.sizes}
         for size, node in names.sizes.items():
             if size not in bound:
@@ -213,9 +225,15 @@ class _Program:
         elements = infer_elements(given, defined)
         resolve = self.names.shapes.resolve
         return {
-            t: TensorType.of([resolve(size) for size in t.shape], elements[t.value])
+            t: TensorType.of([resolve(size) for size in t.shape], self._resolved(elements[t.value]))
             for t in [*arguments, *(d.tensor for d in self.definitions)]
         }
+
+    def _resolved(self, element: ElementType) -> ElementType:
+        """The element type, with names for open sizes."""
+        if isinstance(element, IndexRange) and element.end is not None:
+            return element.with_end(self.names.shapes.resolve(element.end))
+        return element
 
     def _labels(self) -> list[str]:
         """A name of its own for each definition: that of the tensor is for its last version."""

@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import Region, SSAValue
 
 from tadc.dialects.tix import DefineOp, ReadOp, TensorType, real
-from tadc.dialects.tix.types import ElementType
+from tadc.dialects.tix.types import ELEMENT_TYPES, ElementType
 from tadc.language.reads import used
 
 
@@ -101,8 +101,8 @@ def _element(tensor: SSAValue) -> object:
 
 
 def _widest(elements: Iterable[object]) -> ElementType:
-    """The widest of element types, f64 of none: undeclared ones may be as wide."""
-    given = list(elements)
+    """The widest of types of real elements, f64 of none: undeclared ones may be as wide."""
+    given = [e for e in elements if e in ELEMENT_TYPES.values()]
     if f64 in given or not given:
         return f64
     return real if real in given else f32

@@ -13,7 +13,9 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 
 from tadc.dialects.tix import (
     Affine,
+    AtOp,
     Constraint,
+    FloorDivOp,
     IfOp,
     ReadOp,
     ReductionOp,
@@ -24,7 +26,7 @@ from tadc.dialects.tix import (
 )
 from tadc.passes.index_sets.disjuncts import Disjunct, complement
 from tadc.passes.index_sets.paths import branches_around, reductions_around
-from tadc.passes.index_sets.sets import quotient_constraints, quotients_of
+from tadc.passes.index_sets.sets import local_constraints, local_indices
 from tadc.passes.index_sets.space import Space, feasible
 from tadc.passes.polyhedral.loop_nests import integer_point
 
@@ -37,7 +39,7 @@ A path of the index sets starts at a definition; while a definition is read, the
 class Access:
     """One read and the blocks around it."""
 
-    read: ReadOp
+    read: ReadOp | AtOp
     blocks: Blocks
 
     @property
@@ -74,8 +76,26 @@ def used(region: Region) -> Iterator[tuple[Operation, Blocks]]:
             stack += [(v, around) for v in reversed(values)]
         elif op.regions:
             stack += [(yielded(r), (*around, r.block)) for r in reversed(op.regions)]
-        elif not isinstance(op, ReadOp):
+        elif not isinstance(op, ReadOp | AtOp):
             stack += [(operand, around) for operand in reversed(op.operands)]
+        stack += [(op.result, _entered(op, around)) for op in _elements_in_indices(op)]
+
+
+def _elements_in_indices(op: Operation) -> list[AtOp]:
+    """The elements of index tensors that the indices of an operation are computed from."""
+    pending, found = list(op.operands), list[AtOp]()
+    while pending:
+        owner = pending.pop().owner
+        if isinstance(owner, AtOp):
+            found.append(owner)
+        elif isinstance(owner, FloorDivOp):
+            pending += owner.operands
+    return found
+
+
+def _entered(op: Operation, around: Blocks) -> Blocks:
+    """The blocks that are entered on the way to an operation, which stands in or around these."""
+    return around[: around.index(op.parent) + 1] if op.parent in around else ()
 
 
 def computed(region: Region, around: Blocks = ()) -> Iterator[tuple[Operation, Blocks]]:
@@ -89,7 +109,7 @@ def computed(region: Region, around: Blocks = ()) -> Iterator[tuple[Operation, B
 
 def reads(operations: Iterable[tuple[Operation, Blocks]]) -> list[Access]:
     """The reads among these operations."""
-    return [Access(op, around) for op, around in operations if isinstance(op, ReadOp)]
+    return [Access(op, around) for op, around in operations if isinstance(op, ReadOp | AtOp)]
 
 
 class Ranges:
@@ -119,7 +139,7 @@ class Ranges:
         forms = list(access.read.forms)
         forms += [c.form for op in access.reductions for c in self.constraints(op)]
         forms += [c.form for op, _ in access.branches for p in op.condition for c in p]
-        forms += [quotient.form for quotient in quotients_of(forms)]
+        forms += [form for op in local_indices(forms) for form in op.forms]
         return {v for form in forms for v in form.indices}
 
     def systems(self, access: Access, *about: Affine) -> Iterator[list[Constraint]]:
@@ -132,8 +152,7 @@ class Ranges:
         common += [c for v, size in self.sizes.items() for c in between(0, Affine.of(v), size)]
         for disjunct in self._where(tuple(access.branches)):
             system = self._resolved([*common, *disjunct])
-            quotients = quotients_of([*about, *(c.form for c in system)])
-            yield system + self._resolved(c for q in quotients for c in quotient_constraints(q))
+            yield system + self._resolved(local_constraints([*about, *(c.form for c in system)]))
 
     def _resolved(self, system: Iterable[Constraint]) -> list[Constraint]:
         return [Constraint(self.resolve(c.form), c.equality) for c in system]

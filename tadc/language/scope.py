@@ -8,19 +8,23 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from xdsl.dialects.builtin import IndexType
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from tadc.dialects.tix import (
     Affine,
+    AtOp,
     Constraint,
     FloorDivOp,
     IfOp,
+    IndexRange,
     ReadOp,
     ReductionOp,
+    SizeType,
+    TensorType,
     Variable,
     real,
 )
-from tadc.dialects.tix.types import ElementType
+from tadc.dialects.tix.types import ElementType, index_range
 from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language.names import FUNCTIONS, REDUCTIONS, RESERVED
 from tadc.language.sizes import Sizes
@@ -69,6 +73,8 @@ class SymbolTable:
     """The name that the line defines or updates."""
     updated: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
     """Names of tensors that are there before their first `+=`, `-=`, `*=` or `/=`."""
+    index_tensors: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
+    """Names that are read in an index, undeclared: index tensors, by their first use."""
     functions: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """The functions that users defined, with the names of their arguments."""
     called: dict[str, ast.Name] = field(default_factory=dict[str, ast.Name])
@@ -121,8 +127,8 @@ class SymbolTable:
             self.arguments[tensor.name] = tensor
         return tensor
 
-    def placeholder(self) -> BlockArgument:
-        return self.placeholders.insert_arg(real, len(self.placeholders.args))
+    def placeholder(self, type: Attribute = real) -> BlockArgument:
+        return self.placeholders.insert_arg(type, len(self.placeholders.args))
 
     def tensor(self, node: ast.Name, rank: int) -> Tensor:
         """The tensor that is read under this name; an undeclared one becomes an argument."""
@@ -135,11 +141,25 @@ class SymbolTable:
         self._check_readable(node)
         declared = self.declarations.get(node.id)
         if declared:
-            shape, element, first = declared.shape, declared.element, declared.node
-        else:
-            shape, element, first = [self.shapes.open() for _ in range(rank)], real, node
-        value = self.placeholder()
-        return self.add(Tensor(node.id, value, list(shape), element, first, argument=True))
+            return self.add_argument(node.id, declared.shape, declared.element, declared.node)
+        undeclared = index_range(self.shapes.open()) if node.id in self.index_tensors else real
+        shape = [self.shapes.open() for _ in range(rank)]
+        return self.add_argument(node.id, shape, undeclared, node)
+
+    def add_argument(
+        self, name: str, shape: Sequence[Affine], element: ElementType, node: ast.expr
+    ) -> Tensor:
+        """An argument of the program."""
+        known = isinstance(element, IndexRange | SizeType)
+        value = self.placeholder(TensorType.of(shape, element) if known else real)
+        return self.add(Tensor(name, value, list(shape), element, node, argument=True))
+
+    def is_index_tensor(self, name: str) -> bool:
+        """True for a tensor of integers, which may stand in indices."""
+        declared = self.declarations.get(name)
+        if declared is None:
+            return name in self.index_tensors
+        return isinstance(declared.element, IndexRange)
 
     def _check_readable(self, node: ast.Name) -> None:
         name = node.id
@@ -221,6 +241,10 @@ class Frame:
         default_factory=dict[ReductionOp, dict[SSAValue, "list[Constraint] | None"]]
     )
     """The range of each index of each reduction, as far as the text gives it."""
+    elements: dict[tuple[SSAValue, tuple[Affine, ...]], list[AtOp]] = field(
+        default_factory=dict[tuple[SSAValue, "tuple[Affine, ...]"], "list[AtOp]"]
+    )
+    """The elements of index tensors that are read, by tensor and place."""
     beyond: Beyond = field(default_factory=Beyond)
 
 
@@ -232,6 +256,8 @@ class Scope:
     block: Block
     indices: Mapping[str, SSAValue]
     frame: Frame
+    around: tuple[Block, ...] = ()
+    """The blocks that the block is in, the innermost first."""
 
     @property
     def source(self) -> Source:
@@ -249,7 +275,8 @@ class Scope:
 
     def inside(self, block: Block, indices: Mapping[str, SSAValue] | None = None) -> Scope:
         self.frame.depths[block] = self.frame.depths.get(self.block, 0) + 1
-        return Scope(self.names, block, {**self.indices, **(indices or {})}, self.frame)
+        around = (self.block, *self.around)
+        return Scope(self.names, block, {**self.indices, **(indices or {})}, self.frame, around)
 
     def key(self, node: ast.Name) -> Variable | None:
         """The index or size of this name."""
@@ -286,6 +313,15 @@ class Scope:
             self._innermost(form.indices).add_op(op)
             divisions[key] = op.result
         return Affine.of(divisions[key])
+
+    def element(self, tensor: SSAValue, forms: Sequence[Affine], node: ast.AST) -> Affine:
+        """An element of an index tensor, read in this block unless one around has it."""
+        known = self.frame.elements.setdefault((tensor, tuple(forms)), [])
+        op = next((op for op in known if op.parent in (self.block, *self.around)), None)
+        if op is None:
+            op = self.insert(AtOp(tensor, forms), node)
+            known.append(op)
+        return Affine.of(op.result)
 
     def _innermost(self, indices: Sequence[SSAValue]) -> Block:
         blocks = [v.block if isinstance(v, BlockArgument) else v.owner.parent for v in indices]

@@ -20,7 +20,7 @@ PROGRAM = "<program>"
 """The file name of a program that is given as text."""
 
 _SCALAR_DECLARATION = re.compile(
-    r"((?:^|;)[ \t]*[^\s:;#]+[ \t]*:[ \t]*\w+[ \t]*)\[(\s*)\]", re.MULTILINE
+    r"((?:^|;)[ \t]*[^\s:;#]+[ \t]*:[ \t]*\w+(?:\([^\n;#\[\]]*\))?[ \t]*)\[(\s*)\]", re.MULTILINE
 )
 
 _FEWEST_BRACKETS_TO_BLAME = 50

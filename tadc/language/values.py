@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Sequence
 from math import inf
 
 from xdsl.ir import Block, Region, SSAValue
@@ -26,7 +27,7 @@ from tadc.dialects.tix import (
 )
 from tadc.errors import RankError, TadcError, TadcSyntaxError, UnknownNameError
 from tadc.language import folding
-from tadc.language.affine import bad_divisor, divided
+from tadc.language.affine import bad_divisor, divided, element
 from tadc.language.boundaries import Index, index_of, read_at
 from tadc.language.choices import Branch, Chooser, by_indices, region
 from tadc.language.conditions import decided
@@ -40,7 +41,7 @@ from tadc.language.hints import (
 from tadc.language.names import BOUNDARIES, INFINITY, REDUCTIONS, UNARY_FUNCTIONS
 from tadc.language.scope import Scope, Tensor
 from tadc.language.source import items
-from tadc.language.written_ranges import index_items, range_constraints
+from tadc.language.written_ranges import index_items, is_condition, range_constraints
 
 Value = Affine | SSAValue
 """A scalar, or an affine form of indices and sizes (or an integer) that may become one."""
@@ -88,6 +89,8 @@ def _value(node: ast.expr, scope: Scope) -> Value:
             return scope.names.parameters[node.id]
         case ast.Name():
             key = scope.key(node)
+            if key is None and scope.names.is_index_tensor(node.id):
+                return element(node, scope)
             return _read(node, node, [], scope) if key is None else Affine.of(key)
         case ast.UnaryOp():
             return _unary(node, scope)
@@ -95,6 +98,8 @@ def _value(node: ast.expr, scope: Scope) -> Value:
             return _binaries(node, scope)
         case ast.IfExp():
             return Chooser(scalar).choice(node, scope)
+        case ast.Subscript(value=ast.Name(id=name)) if scope.names.is_index_tensor(name):
+            return element(node, scope)
         case ast.Subscript(value=ast.Name() as name):
             return _read(node, name, items(node.slice), scope)
         case ast.Call():
@@ -338,7 +343,8 @@ def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope
     if len(node.args) != 1:
         raise scope.fail(TadcSyntaxError, node, f"{name.id}[...] takes one expression", _CALLS)
     block = Block()
-    entries = index_items(head.slice, scope)
+    entries = index_items([i for i in items(head.slice) if not is_condition(i)], scope)
+    conditions = [item for item in items(head.slice) if is_condition(item)]
     if not entries:
         hint = f"write {name.id}[k](...)"
         raise scope.fail(TadcSyntaxError, head, f"{name.id}[] has no index", hint)
@@ -351,10 +357,29 @@ def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope
         ranges[value] = call and range_constraints(call, Affine.of(value), inner, scope)
         earlier[index.id] = value
     inner = scope.inside(block, own)
-    inner.insert(YieldOp(scalar(node.args[0], inner)), node)
+    inner.insert(YieldOp(_term(node.args[0], conditions, kind.IDENTITY, inner)), node)
     op = kind([c for given in ranges.values() for c in given or ()], Region(block))
     scope.frame.reductions[op] = ranges
     return scope.insert(op, node).result
+
+
+def _term(
+    node: ast.expr, conditions: Sequence[ast.expr], identity: float, scope: Scope
+) -> SSAValue:
+    """A term of a reduction: the expression where all conditions hold, else the identity."""
+    if not conditions:
+        return scalar(node, scope)
+    nothing = ast.copy_location(ast.Constant(identity), node)
+    test = conditions[0]
+    if len(conditions) > 1:
+        test = ast.copy_location(ast.BoolOp(ast.And(), [*conditions]), conditions[0])
+
+    def value(chosen: ast.expr, inner: Scope) -> SSAValue:
+        if chosen is nothing:
+            return inner.insert(ConstantOp(identity), node).result
+        return scalar(chosen, inner)
+
+    return Chooser(value).choice(ast.copy_location(ast.IfExp(test, node, nothing), node), scope)
 
 
 _OPERATORS = "values are made of numbers, elements, + - * / ** and functions"

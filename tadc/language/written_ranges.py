@@ -11,6 +11,7 @@ The upper end of a range is exclusive, and `-(-e // m)` is the division that rou
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from tadc.dialects.tix import Affine, Constraint, Variable
 from tadc.errors import AffineError, RangeError, TadcSyntaxError
@@ -18,18 +19,28 @@ from tadc.language.affine import affine, own_division
 from tadc.language.hints import NO_INDEX
 from tadc.language.scope import Scope
 from tadc.language.sizes import Bound
-from tadc.language.source import items
 
 
-def index_items(node: ast.expr, scope: Scope) -> list[tuple[ast.Name, ast.Call | None]]:
+def index_items(places: Sequence[ast.expr], scope: Scope) -> list[tuple[ast.Name, ast.Call | None]]:
     """The indices between the brackets of a definition or a sum, each with its `range(...)`."""
-    return [_index_item(item, scope) for item in items(node)]
+    return [_index_item(item, scope) for item in places]
 
 
 def is_index(item: ast.expr) -> bool:
     """True for a name, or a name with a range."""
     match item:
         case ast.Name() | ast.Compare(left=ast.Name(), ops=[ast.In()], comparators=[ast.Call()]):
+            return True
+        case _:
+            return False
+
+
+def is_condition(item: ast.expr) -> bool:
+    """True for a condition between the brackets of a sum: `i < j`, `dst[e] == i and e > 0`."""
+    match item:
+        case ast.Compare(ops=ops):
+            return not any(isinstance(op, ast.In | ast.NotIn) for op in ops)
+        case ast.BoolOp() | ast.UnaryOp(op=ast.Not()) | ast.Constant(value=bool()):
             return True
         case _:
             return False
@@ -113,6 +124,11 @@ def _alternatives(node: ast.expr, word: str, scope: Scope) -> list[ast.expr]:
     raise scope.fail(AffineError, node, message, hint)
 
 
+def _reading_ahead(scope: Scope, outer: Scope) -> Scope:
+    """The scope of a bound: its indices are those of `scope`, and elements are read in `outer`."""
+    return Scope(outer.names, outer.block, scope.indices, outer.frame, outer.around)
+
+
 class RangeBound:
     """A bound of a range: `form + sign * (divided // divisor)`, or only `form`."""
 
@@ -140,7 +156,7 @@ def _term(node: ast.expr, scope: Scope, outer: Scope) -> RangeBound:
         values = {k: divide(local(e), m, node) for k, (e, m) in divisions.items() if form[k]}
         return form.substitute(values)
 
-    form = affine(node, scope, collect)
+    form = affine(node, _reading_ahead(scope, outer), collect)
     marks = [key for key in form.terms if key in divisions]
     if len(marks) == 1 and abs(form[marks[0]]) == 1:
         divided, divisor = divisions[marks[0]]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from xdsl.ir import SSAValue
 
-from tadc.dialects.tix import Affine, FloorDivOp, Variable
+from tadc.dialects.tix import Affine, AtOp, FloorDivOp, Variable
 from tadc.language.sizes import Bound
 
 CONDITION, OR, AND, COMPARISON, SUM, PRODUCT, SIGN, POWER, ATOM = range(9)
@@ -39,18 +39,33 @@ class NamesInScope:
         self,
         sizes: Mapping[str, str],
         derived: Mapping[str, Sequence[Bound]],
+        tensors: Mapping[SSAValue, str],
         indices: Mapping[SSAValue, str] | None = None,
     ):
         self.sizes = sizes
         self.derived = derived
         """Derived sizes that no argument binds: they have no name in the text."""
+        self.tensors = tensors
+        """The names of the tensors, whose elements may stand in indices."""
         self.indices = dict(indices or {})
 
     def inside(self, indices: Mapping[SSAValue, str]) -> NamesInScope:
-        return NamesInScope(self.sizes, self.derived, {**self.indices, **indices})
+        own = {**self.indices, **indices}
+        return NamesInScope(self.sizes, self.derived, self.tensors, own)
 
     def with_derived(self, derived: Mapping[str, Sequence[Bound]]) -> NamesInScope:
-        return NamesInScope(self.sizes, {**self.derived, **derived}, self.indices)
+        more = {**self.derived, **derived}
+        return NamesInScope(self.sizes, more, self.tensors, self.indices)
+
+    def _elements(self, form: Affine) -> list[Part]:
+        """The elements of index tensors, as `idx[i + 1]`."""
+        found: list[Part] = []
+        for v in form.indices:
+            if isinstance(v.owner, AtOp) and v not in self.indices:
+                name = self.tensors[v.owner.tensor]
+                forms = ", ".join(self.form(f).text for f in v.owner.forms)
+                found.append(Part(form[v], Text(f"{name}[{forms}]" if forms else name, ATOM)))
+        return sorted(found, key=lambda part: part.atom)
 
     # --- forms ---
 
@@ -59,9 +74,11 @@ class NamesInScope:
         return total(*self.parts(form))
 
     def parts(self, form: Affine) -> tuple[list[Part], int]:
-        """The terms (indices in order, remainders and quotients, sizes by name), and the rest."""
+        """The terms (elements of index tensors, indices in order, remainders and quotients, sizes
+        by name), and the rest."""
         remainders, rest = self._split(form)
-        parts = [Part(rest[v], Text(n, ATOM)) for v, n in self.indices.items() if rest[v]]
+        parts = self._elements(rest)
+        parts += [Part(rest[v], Text(n, ATOM)) for v, n in self.indices.items() if rest[v]]
         parts += remainders
         parts += [Part(rest[key], self.bound(bound)) for key, bound in self._quotients(rest)]
         named = sorted(s for s in rest.sizes if self.quotients(s) is None)
@@ -98,6 +115,8 @@ class NamesInScope:
         if isinstance(key, str):
             return self.derived.get(key)
         op = key.owner
+        if isinstance(op, AtOp):
+            return None
         if not isinstance(op, FloorDivOp):
             raise ValueError(f"the index {key} is not in scope")
         return [(op.form, op.divisor.data)]
@@ -113,6 +132,8 @@ class NamesInScope:
 
     def varies(self, key: Variable) -> bool:
         """True if a variable depends on an index, and not on sizes alone."""
+        if not isinstance(key, str) and isinstance(key.owner, AtOp):
+            return True
         bounds = self.quotients(key) or ()
         return key in self.indices or any(self.varies(k) for form, _ in bounds for k in form.terms)
 

@@ -12,8 +12,10 @@ from xdsl.ir import SSAValue
 
 from tadc.dialects.tix import (
     Affine,
+    AtOp,
     Constraint,
     DefineOp,
+    IndexRange,
     ProgramOp,
     ReadOp,
     ReductionOp,
@@ -75,11 +77,14 @@ class _Printer:
         told = dict.fromkeys(s for shape in shapes for form in shape for s in form.sizes)
         self.derived = [d for d in program.derived if d.data.name not in told]
         taken = functions | set(self.tensors.values())
+        arguments = program.arguments.items()
+        given = {n for n, v in arguments if isinstance(v.type, TensorType) and v.type.is_size}
         sizes: dict[str, str] = {}
         for size in told:
-            sizes[size] = fresh(size, taken | set(sizes.values()))
+            sizes[size] = size if size in given else fresh(size, taken | set(sizes.values()))
         self.taken = taken | set(sizes.values())
-        self.names = NamesInScope(sizes, {d.data.name: d.bounds for d in self.derived})
+        derived = {d.data.name: d.bounds for d in self.derived}
+        self.names = NamesInScope(sizes, derived, self.tensors)
 
     def text(self) -> str:
         lines = [self._declaration(value) for value in self.program.arguments.values()]
@@ -95,8 +100,14 @@ class _Printer:
 
     def _declaration(self, value: SSAValue) -> str:
         assert isinstance(value.type, TensorType)
+        if value.type.is_size:
+            return f"{self.tensors[value]}: size"
         shape = ", ".join(self.names.size(size) for size in value.type.shape)
-        return f"{self.tensors[value]}: {value.type.dtype}[{shape}]"
+        word = value.type.dtype
+        if isinstance(element := value.type.element, IndexRange) and element.end is not None:
+            word = f"range({self.names.size(element.end)})"
+            word = f"sorted({word})" if element.is_sorted else word
+        return f"{self.tensors[value]}: {word}[{shape}]"
 
     def _copy(self, version: SSAValue) -> str:
         """`p[i] = p_1[i]`, where `p` is read after its new version is known."""
@@ -211,7 +222,7 @@ def _agrees(definition: DefineOp, index: SSAValue, size: Affine) -> bool:
     Where some do not, what is inferred hangs on conditions and on which sizes are declared; a
     range in the text says it better.
     """
-    reads = [op for op in definition.walk() if isinstance(op, ReadOp)]
+    reads = [op for op in definition.walk() if isinstance(op, ReadOp | AtOp)]
     return all(
         shape == size
         for read in reads

@@ -27,6 +27,7 @@ from tadc.dialects.tix import (
     UnaryOp,
     WhereOp,
     between,
+    constant_value,
     yielded,
 )
 from tadc.dialects.tix.elementwise import NegOp
@@ -48,6 +49,7 @@ from tadc.language.printing.bounds import range_text
 from tadc.language.printing.choices import Tests, is_test, known_of, without_guard
 from tadc.language.printing.conditions import condition
 from tadc.language.printing.marks import marked
+from tadc.passes.index_sets.sets import elements_of
 
 Marker = Callable[[Operation], str | None]
 
@@ -183,7 +185,10 @@ class ValuePrinter:
     # --- reductions ---
 
     def _reduction(self, op: ReductionOp, names: NamesInScope) -> Text:
-        """`sum[k in range(3), l](...)`; what does not concern k and l is a condition around."""
+        """`sum[k in range(3), l](...)`; what does not concern k and l is a condition around.
+
+        Conditions on elements of index tensors stand in the brackets: `sum[e, dst[e] == i](...)`.
+        """
         inner = names.inside(self._index_names(op, names))
         guards = [c for c in op.constraints if not any(c.form[v] for v in op.indices)]
         indices: list[str] = []
@@ -192,7 +197,11 @@ class ValuePrinter:
             if not self.inferred(index):
                 text += f" in {range_text(index, own_constraints(op, n), inner)}"
             indices.append(text)
-        body = self.text(yielded(op.body), inner).text
+        value = yielded(op.body)
+        while (guard := _guard_of_elements(value, op.IDENTITY)) is not None:
+            indices.append(condition(decided(guard.condition), inner).text)
+            value = yielded(guard.then)
+        body = self.text(value, inner).text
         text = Text(f"{_REDUCTIONS[type(op)]}[{', '.join(indices)}]({body})", ATOM)
         disjuncts = decided([guards])
         if disjuncts == [[]]:
@@ -202,6 +211,18 @@ class ValuePrinter:
 
     def _index_names(self, op: ReductionOp, names: NamesInScope) -> dict[SSAValue, str]:
         return index_names(op.indices, "k", self.taken | set(names.indices.values()))
+
+
+def _guard_of_elements(value: SSAValue, identity: float) -> IfOp | None:
+    """The choice that a value is, if a reduction's term is there only under a condition on elements
+    of index tensors, and `pad` does not say so."""
+    op = value.owner
+    if not isinstance(op, IfOp) or constant_value(yielded(op.otherwise)) != identity:
+        return None
+    disjuncts, read = decided(op.condition), yielded(op.then).owner
+    is_pad = not identity and isinstance(read, ReadOp) and disjuncts == _inside(read, disjuncts)
+    has_elements = elements_of(c.form for disjunct in disjuncts for c in disjunct)
+    return op if has_elements and not is_pad else None
 
 
 def own_constraints(op: ReductionOp, n: int) -> list[Constraint]:
