@@ -21,10 +21,12 @@ from tadc.passes.derive.differentiate import DifferentiatePass
 from tadc.passes.derive.infer_ranges import InferRangesPass
 from tadc.passes.derive.outline_reductions import OutlineReductionsPass
 from tadc.passes.derive.outline_stencils import OutlineStencilsPass
+from tadc.passes.derive.solve_elements import SolveElementsPass
 from tadc.passes.derive.solve_index_kernels import SolveIndexKernelsPass
 from tadc.passes.derive.split_pullback import SplitPullbackPass
 from tadc.passes.derive.split_solves import SplitSolvesPass
 from tadc.passes.derive.zero_arguments import ZeroArgumentsPass
+from tadc.passes.layout.locate_elements import LocateElementsPass
 from tadc.passes.simplify.inline_definitions import InlineDefinitionsPass
 from tadc.passes.simplify.join_guards import JoinGuardsPass
 from tadc.passes.simplify.order_definitions import OrderDefinitionsPass
@@ -97,6 +99,8 @@ def _derive(differentiate: DifferentiatePass) -> Sequence[Step]:
         Step("derivative", differentiate),
         # equations must be solved before bounds: they decide what is left to bound
         Step("solved", SolveIndexKernelsPass()),
+        # what elements of index tensors are
+        Step("solved", SolveElementsPass()),
         # what is left to sum over is known; conditions on it are to become bounds and equations
         Step("solved", AbsorbConditionsPass()),
         # every index gets bounds; what is known around a sum prunes them
@@ -137,6 +141,27 @@ def pullback_passes(
             # before definitions move: then each program decides alone what it stores
             Step("simplified", SplitPullbackPass(tuple(adjoints), recompute)),
             *_simplify_storage(),
+        ]
+    )
+
+
+def locating_passes() -> Pipeline:
+    """From `simplified` to `simplified`, with sums over places of index tensors as segments.
+
+    Where terms have conditions on two elements, the second one is located in the segment of the
+    first.
+    """
+    locate = [
+        Step("simplified", LocateElementsPass()),
+        # the places of a segment are equations for the indices of the sum
+        Step("simplified", SolveIndexKernelsPass()),
+    ]
+    return Pipeline(
+        [
+            *locate,
+            *locate,
+            Step("simplified", InferRangesPass()),
+            Step("simplified", SimplifySumsPass()),
         ]
     )
 

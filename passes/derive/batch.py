@@ -54,6 +54,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, TensorType
+from tadc.dialects.tix.attributes import shape_map
 from tadc.passes.analysis.activity import varied
 from tadc.passes.analysis.properties import axes_apart
 from tadc.passes.analysis.stage_checks import require_no_views
@@ -182,7 +183,7 @@ def _names(program: tix.ProgramOp) -> set[str]:
 
 def _longer(type: TensorType, size: Affine) -> TensorType:
     """The type with a dimension of this size in front."""
-    return TensorType.of([size, *type.shape], tix.ELEMENT_TYPES[type.dtype])
+    return TensorType(shape_map([size, *type.shape]), type.element)
 
 
 def _define(

@@ -71,7 +71,7 @@ from tadc.passes.derive.inversion.inverse_program import InverseProgram
 from tadc.passes.derive.inversion.inverse_reverse import inverse_vjp
 from tadc.passes.rewriting.failure import PassFailure
 from tadc.passes.rewriting.program_pass import ProgramPass
-from tadc.passes.rewriting.programs import label_of, location_of
+from tadc.passes.rewriting.programs import label_of, location_of, type_of
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,8 @@ class DifferentiatePass(ProgramPass):
         return self._finish(new, tangents, names)
 
     def _wrt(self, program: tix.ProgramOp) -> tuple[str, ...]:
-        return self.wrt or tuple(program.arguments)
+        every = [n for n, v in program.arguments.items() if type_of(v).is_real]
+        return self.wrt or tuple(every)
 
     def _finish(
         self, new: ExtendedProgram, derivatives: list[SSAValue], names: list[str]

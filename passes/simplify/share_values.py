@@ -114,7 +114,7 @@ class _Sharer(Cloner):
             self._compute(shared)
         for value in self.choices.get(op, ()):
             self.fetch(value)
-        if isinstance(op, tix.FloorDivOp):
+        if isinstance(op, tix.LocalIndexOp):
             return super().copy(op)
         (result,) = op.results
         number = self.numbers[result]

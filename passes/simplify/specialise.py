@@ -43,6 +43,7 @@ from xdsl.utils.exceptions import PassFailedException
 
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, DerivedSizeAttr, TensorType, Variable
+from tadc.dialects.tix.attributes import shape_map
 from tadc.passes.analysis.properties import axes_apart
 from tadc.passes.analysis.redundant import without_redundant
 from tadc.passes.analysis.size_bounds import SizeBounds
@@ -133,7 +134,10 @@ def _substituted(
 
 def _specialised(type: TensorType, numbers: Mapping[Variable, Affine]) -> TensorType:
     shape = [form.substitute(numbers) for form in type.shape]
-    return TensorType.of(shape, tix.ELEMENT_TYPES[type.dtype])
+    element = type.element
+    if isinstance(element, tix.IndexRange) and element.end is not None:
+        element = element.with_end(element.end.substitute(numbers))
+    return TensorType(shape_map(shape), element)
 
 
 def _define(builder: ProgramBuilder, cloner: _Specialiser, op: tix.DefineOp) -> SSAValue:

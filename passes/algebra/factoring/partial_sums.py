@@ -32,6 +32,7 @@ from tadc.passes.algebra.factoring.sum_images import forms_in, image_of, operati
 from tadc.passes.algebra.factoring.sum_places import SumPlace
 from tadc.passes.analysis.costs import COST_OF_FUNCTION, FREE, weight
 from tadc.passes.analysis.speculation import is_number_product, is_speculatable_product
+from tadc.passes.index_sets.conditional_constants import indices_of
 from tadc.passes.index_sets.context import stays_inside
 from tadc.passes.index_sets.images import Dimension, Image
 from tadc.passes.index_sets.sets import quotient_constraints, quotients_of, within
@@ -381,6 +382,8 @@ def _most_read(operations: Sequence[Operation], place: SumPlace) -> int:
 
 def _is_movable(op: Operation, own: Set[SSAValue]) -> bool:
     """True unless an operation has a body, or is a quotient of an index of the sum."""
+    if isinstance(op, tix.AtOp):
+        return not own & indices_of(v for form in op.forms for v in form.indices)
     return not (op.regions or (isinstance(op, tix.FloorDivOp) and own & {*op.form.indices}))
 
 

@@ -19,6 +19,7 @@ from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.analysis.costs import ARITHMETIC
 from tadc.passes.rewriting.builder import Body, BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner, free_values
+from tadc.passes.rewriting.guards import is_guard
 
 
 @dataclass
@@ -134,6 +135,15 @@ def count_ties(cloner: Cloner, op: tix.ExtremumOp, extremum: SSAValue) -> SSAVal
 
     def equal(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
         term = cloner.inner(e, op.indices, own).copy_body(op.body)
+        guard = term.owner
+        if is_guard(guard, op.IDENTITY):
+            # a point at which there is no term does not count
+
+            def inside(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
+                value = Cloner(e).copy_body(guard.then)
+                return e.where("eq", value, extremum, number(1), number(0))
+
+            return e.guard(guard.condition[0], inside)
         return e.where("eq", term, extremum, number(1), number(0))
 
     return cloner.builder.sum(hints(op), domain, equal)

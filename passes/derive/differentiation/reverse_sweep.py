@@ -32,7 +32,7 @@ from tadc.passes.derive.differentiation.reverse_scalars import Adjoint, LocalRev
 from tadc.passes.derive.differentiation.shared_adjoints import Gathered, Part, SharedAdjoints
 from tadc.passes.index_sets.disjuncts import Disjunct
 from tadc.passes.index_sets.paths import Path, elements
-from tadc.passes.index_sets.sets import quotient_constraints, quotients_of
+from tadc.passes.index_sets.sets import elements_of, quotient_constraints, quotients_of
 from tadc.passes.rewriting.builder import Body, BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.programs import index_names, reads_of, type_of
@@ -189,9 +189,10 @@ def _contributions(
     path = Path.to(read, reverse.definition)
     disjuncts = path.disjuncts(found)
     conditions = [*path.ranges, *(c for disjunct in disjuncts for c in disjunct)]
-    quotients = quotients_of([*read.forms, *(c.form for c in conditions)])
+    forms = [*read.forms, *(c.form for c in conditions)]
+    quotients, ats = quotients_of(forms), elements_of(forms)
     # the last unknowns are the first choice for what stays a summation index
-    unknowns = [*(q.result for q in quotients), *path.indices]
+    unknowns = [*(a.result for a in ats), *(q.result for q in quotients), *path.indices]
     local = [c for q in quotients for c in quotient_constraints(q)]
     domains = [[*path.ranges, *disjunct, *local] for disjunct in disjuncts]
 
@@ -211,9 +212,22 @@ def _contributions(
                 return [*equations, *(c.substitute(indices) for c in domain)]
 
             def body(inner: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-                indices = ScopedMap[Variable, Affine](renamed(own))
-                cloner = Cloner(inner, tensors.values.new_child(), indices)
-                return reverse.at(read.result, path, cloner)
+                indices = renamed(own)
+                # an element of an index tensor is what the tensor holds there
+                links = [
+                    Constraint(indices[a.result] - element, equality=True)
+                    for a in ats
+                    for element in [
+                        inner.at(tensors.value(a.tensor), [f.substitute(indices) for f in a.forms])
+                    ]
+                ]
+
+                def linked(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
+                    scoped = ScopedMap[Variable, Affine](indices)
+                    cloner = Cloner(e, tensors.values.new_child(), scoped)
+                    return reverse.at(read.result, path, cloner)
+
+                return inner.guard(links, linked)
 
             return e.sum([v.name_hint for v in unknowns], constraints, body)
 

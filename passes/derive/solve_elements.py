@@ -1,0 +1,125 @@
+"""`solve-elements`: indices of a sum that equal elements of index tensors need no loop.
+
+    ds[e] = sum[q, seg[e] == q](dy[q])        becomes        ds[e] = dy[seg[e]]
+
+An equation in the guard of all terms gives such an index, where the elements in it do not depend
+on that index. They may depend on others of the sum:
+
+    dx[p, k] = sum[i, e, dst[e] == i and src[e] == p](dy[i, k] * c[e])
+    dx[p, k] = sum[e, src[e] == p](dy[dst[e], k] * c[e])
+
+What bounds the index is a condition on the element then. Where it also bounds other indices of the
+sum, these are those of a sum inside, or they would have no bounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint
+from tadc.passes.index_sets.conditional_constants import indices_of
+from tadc.passes.index_sets.sets import elements_of
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.guards import is_guard
+from tadc.passes.rewriting.program_pass import LocalPass
+from tadc.passes.rewriting.programs import copy_program
+
+
+@dataclass(frozen=True)
+class SolveElementsPass(LocalPass):
+    """`solve-elements`: no options."""
+
+    name = "solve-elements"
+
+    def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
+        return solve_elements(program)
+
+
+def solve_elements(program: tix.ProgramOp) -> tix.ProgramOp:
+    """The program without such indices; itself where it has none."""
+    while any(_solution(op) for op in program.walk() if isinstance(op, tix.SumOp)):
+        program = copy_program(program, _Solver)
+    return program
+
+
+def _solution(op: tix.SumOp) -> tuple[SSAValue, Affine] | None:
+    """An own index, and the form with elements of index tensors that it equals."""
+    guard = tix.yielded(op.body).owner
+    if not is_guard(guard) or guard.parent is not op.body.block:
+        return None
+    (disjunct,) = guard.condition
+    for c in disjunct:
+        if c.equality and elements_of([c.form]):
+            for v in op.indices:
+                if abs(c.form[v]) == 1 and all(abs(b.form[v]) <= 1 for b in op.constraints):
+                    form = (c.form - Affine.of(v) * c.form[v]) * -c.form[v]
+                    if v not in indices_of(form.indices):
+                        return v, form
+    return None
+
+
+def _without(index: SSAValue, op: tix.ReductionOp) -> list[Constraint]:
+    """The index set of a reduction, projected along an index whose coefficients are 1 and -1.
+
+    That is exact for integers: some value of the index is at least all of its lower ends, and at
+    most all of its upper ones, just where each of these is at least each of those.
+    """
+    rest = [c for c in op.constraints if not c.form[index]]
+    halves = [h for c in op.constraints if c.form[index] for h in _inequalities(c)]
+    lower = [form for form in halves if form[index] > 0]
+    upper = [form for form in halves if form[index] < 0]
+    return rest + [Constraint(low + high) for low in lower for high in upper]
+
+
+def _inequalities(constraint: Constraint) -> list[Affine]:
+    """The forms that are not negative where the constraint holds."""
+    return [constraint.form, -constraint.form] if constraint.equality else [constraint.form]
+
+
+class _Solver(Cloner):
+    def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
+        found = _solution(op) if isinstance(op, tix.SumOp) else None
+        if found is None:
+            return super().copy_reduction(op)
+        index, form = found
+        about = [c for c in op.constraints if c.form[index]]
+        # what bounds other indices by the element is the set of a sum inside
+        needed = indices_of(form.indices)
+        nested = [v for v in op.indices if v is not index and v not in needed]
+        nested = [v for v in nested if any(c.form[v] for c in about)]
+        outside = [v for v in op.indices if v is not index and v not in nested]
+
+        def domain(own: list[SSAValue]) -> list[Constraint]:
+            rest = [c for c in _without(index, op) if not any(c.form[v] for v in nested)]
+            return self.inner(self.builder, outside, own).constraints(rest)
+
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            cloner = self.inner(e, outside, own)
+            for at in elements_of([form]):
+                cloner.fetch(at.result)
+            cloner.indices[index] = cloner.form(form)
+            if nested:
+                return cloner.rest_of(op, nested, index)
+            inside = cloner.constraints(about)
+            return e.guard(inside, lambda e, _: cloner.inner(e).copy_body(op.body))
+
+        if not outside:
+            return self.builder.guard(domain([]), body)
+        return self.builder.sum([v.name_hint for v in outside], domain, body)
+
+    def rest_of(self, op: tix.ReductionOp, own: Sequence[SSAValue], index: SSAValue) -> SSAValue:
+        """The sum over these indices alone, where the others have values."""
+        limits = [c for c in op.constraints if any(c.form[v] for v in (*own, index))]
+
+        def domain(new: list[SSAValue]) -> list[Constraint]:
+            return self.inner(self.builder, own, new).constraints(limits)
+
+        def body(e: BodyBuilder, new: list[SSAValue]) -> SSAValue:
+            return self.inner(e, own, new).copy_body(op.body)
+
+        return self.builder.sum([v.name_hint for v in own], domain, body)
