@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tadc.dialects.tix import (
     Affine,
+    AtOp,
     CallOp,
     Constraint,
     DefineOp,
@@ -28,6 +29,10 @@ Quotient: TypeAlias = tuple[Affine, int]
 
 Middles: TypeAlias = Mapping[Variable, Quotient]
 """The value of each index in the middle of its range."""
+
+
+ASSUMED_SEGMENT = 16
+"""The assumed number of values of an index between two elements of index tensors."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,8 @@ def _of_block(block: Block, middles: Middles) -> Cost:
         if isinstance(op, FloorDivOp):
             form, divisor = _in_the_middle(op.form, inner)
             inner[op.result] = form, divisor * op.divisor.data
+        if isinstance(op, AtOp):
+            inner[op.result] = (Affine(), 1) if op.end is None else (op.end - 1, 2)
         costs.append(_of_operation(op, inner))
     reductions = (pair for cost in costs for pair in cost.reductions)
     has_quotients = any(cost.has_quotients for cost in costs)
@@ -144,6 +151,8 @@ def _range(index: SSAValue, constraints: Iterable[Constraint], middles: Middles)
         (low if c > 0 else high).append((rest, abs(c)))
         if constraint.equality:
             (high if c > 0 else low).append((-rest, abs(c)))
+    if not low or not high:  # elements of index tensors bound it
+        return Range(((Affine(), 1),), ((Affine({}, ASSUMED_SEGMENT - 1), 1),))
     sums = (a + b for a, m in low for b, n in high if m == n == 1 and a.indices)
     widths = tuple(form for form in sums if not form.indices)
     return Range(_fixed(low, middles), _fixed(high, middles), widths)

@@ -59,6 +59,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     ModuleOp,
     StringAttr,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -77,7 +78,7 @@ from tadc.passes.lowering.nest_loops import Around, loops_of
 from tadc.passes.lowering.scalars.body_lowering import Strides
 from tadc.passes.lowering.scalars.index_lowering import IndexLowering
 from tadc.passes.rewriting.program_pass import ContractPass
-from tadc.passes.rewriting.programs import forms_of, is_hint, reads_of, tensor_names, type_of
+from tadc.passes.rewriting.programs import accesses_of, forms_of, is_hint, tensor_names, type_of
 from tadc.passes.rewriting.written_sizes import parse_sizes
 from tadc.passes.scheduling.bands.band_stages import Bands
 from tadc.passes.scheduling.blocking import ChooseBlocking, blocking_chooser
@@ -191,7 +192,7 @@ class _FunctionMaker:
         """The function of a nest."""
         results = [op.result for op in nest.written]
         made = {op.result for op in nest.members}
-        reads = [r for op in nest.members for r in reads_of(op) if r.tensor not in made]
+        reads = [r for op in nest.members for r in accesses_of(op) if r.tensor not in made]
         inputs = list(dict.fromkeys(r.tensor for r in reads))
         tensors = [*results, *inputs]
         strides = self._stride_names(reads)
@@ -216,7 +217,7 @@ class _FunctionMaker:
         function.location = first.location
         return function
 
-    def _stride_names(self, reads: Sequence[tix.ReadOp]) -> dict[SSAValue, list[str]]:
+    def _stride_names(self, reads: Sequence[tix.ReadOp | tix.AtOp]) -> dict[SSAValue, list[str]]:
         """The names of stride arguments that a function with these reads takes, for each tensor.
 
         A tensor that is read in another shape than its own has no such arguments: its rows are
@@ -252,7 +253,7 @@ def _strides(index: IndexLowering, nest: Nest, given: Mapping[SSAValue, Sequence
     stages = [stage.op for stage in bands.stages] if bands else []
     made = {op.result for op in stages}
     seen = [(op.result, op.shape) for op in nest.members]
-    seen += [(r.tensor, r.shape) for op in (*nest.members, *stages) for r in reads_of(op)]
+    seen += [(r.tensor, r.shape) for op in (*nest.members, *stages) for r in accesses_of(op)]
     found = {(t, shape): index.strides(shape) for t, shape in seen if t not in made}
     for tensor, names in given.items():
         found[tensor, type_of(tensor).shape][:-1] = [index.values[name] for name in names]
@@ -262,7 +263,7 @@ def _strides(index: IndexLowering, nest: Nest, given: Mapping[SSAValue, Sequence
 @cache
 def _buffer(element: Attribute) -> MemRefType[Attribute]:
     """The type of a buffer of elements."""
-    return MemRefType(element, [DYNAMIC_INDEX])
+    return MemRefType(i32 if isinstance(element, tix.IndexRange) else element, [DYNAMIC_INDEX])
 
 
 def _size_names(ops: Sequence[tix.DefineOp], tensors: Sequence[SSAValue]) -> list[str]:

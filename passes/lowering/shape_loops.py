@@ -260,7 +260,7 @@ class _ShortBoxer(ContextCloner):
         An untested read may be invariant in a loop, and a test of a read alone only masks it.
         """
         for read in op.body.block.ops:
-            if isinstance(read, tix.ReadOp) and not any(map(op.is_ancestor, _quotients(read))):
+            if isinstance(read, tix.ReadOp) and not any(map(op.is_ancestor, _local_indices(read))):
                 needed = self._needed(read, tests)
                 self.values[read.result] = self.builder.guard(needed, partial(self._read, read))
 
@@ -367,5 +367,5 @@ def _missing(op: tix.IfOp, sums: Sequence[tix.SumOp]) -> dict[Operation, list[Co
     return found if varies and simple else None
 
 
-def _quotients(read: tix.ReadOp) -> list[tix.FloorDivOp]:
-    return [v.owner for v in read.indices if isinstance(v.owner, tix.FloorDivOp)]
+def _local_indices(read: tix.ReadOp) -> list[tix.LocalIndexOp]:
+    return [v.owner for v in read.indices if isinstance(v.owner, tix.LocalIndexOp)]

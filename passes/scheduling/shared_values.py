@@ -68,7 +68,7 @@ def _operations(region: Region) -> Iterator[Operation]:
     for op in region.block.ops:
         for inner in op.regions:
             yield from _operations(inner)
-        if not isinstance(op, tix.YieldOp | tix.FloorDivOp):
+        if not isinstance(op, tix.YieldOp | tix.LocalIndexOp):
             yield op
 
 

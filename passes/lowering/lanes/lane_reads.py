@@ -42,7 +42,7 @@ class LaneReads(VectorLowering):
 
     def operation(self, op: Operation) -> None:
         """Emit an operation by numbers; a quotient has a place, which other points do not share."""
-        if isinstance(op, tix.FloorDivOp):
+        if isinstance(op, tix.LocalIndexOp):
             self.provide_quotients([Affine.of(op.result)])
         else:
             super().operation(op)
@@ -51,6 +51,11 @@ class LaneReads(VectorLowering):
         """Compute the floor divisions in these forms, and let each form refer to the results."""
         for v in dict.fromkeys(v for form in forms for v in form.indices):
             op = v.owner
+            if isinstance(op, tix.AtOp) and v not in self.index.places:
+                self.provide_quotients(op.forms)
+                element = self.element_of_indices(op)
+                self.index.values[element] = element
+                self.index.places[v] = Affine.of(element)
             if isinstance(op, tix.FloorDivOp) and v not in self.index.places:
                 self.provide_quotients([op.form])
                 quotient = self.index.floordiv(op.form, op.divisor.data)

@@ -78,7 +78,21 @@ class BodyLowering(ScalarLowering):
         if isinstance(op, tix.FloorDivOp):
             self.index.values[op.result] = self.index.floordiv(op.form, op.divisor.data)
             return
+        if isinstance(op, tix.AtOp):
+            self.index.values[op.result] = self.element_of_indices(op)
+            return
         self.scalars[op.results[0]] = self._scalar(op)
+
+    def element_of_indices(self, op: tix.AtOp) -> SSAValue:
+        """An element of a tensor of indices, as an index."""
+        if op.is_clamped:
+            ((form,), (size,)) = op.forms, op.shape
+            last, zero = self.index.form(size - 1), self.index.constant(0)
+            at = self.index.max(zero, self.index.min(last, self.index.form(form)))
+        else:
+            at = self.index.linear(op.forms, self.strides[op.tensor, op.shape])
+        value = self.insert(operations.load(self.buffers[op.tensor], at)).res
+        return self.insert(arith.IndexCastOp(value, INDEX)).result
 
     def _scalar(self, op: Operation) -> SSAValue:
         match op:

@@ -39,7 +39,7 @@ def run_of(
     read = panel.value.owner
     if not isinstance(read, tix.ReadOp) or not is_slow(stride(read, column, uses)):
         return ()
-    if any(isinstance(v.owner, tix.FloorDivOp) for form in read.forms for v in form.indices):
+    if any(isinstance(v.owner, tix.LocalIndexOp) for form in read.forms for v in form.indices):
         return ()
     run: list[SSAValue] = []
     terms: int | None = 1
