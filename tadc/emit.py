@@ -54,12 +54,13 @@ def emit(compiled: Compiled, kind: str, sizes: Mapping[str, int] | None, precisi
     """
     if kind == "source":
         return str(compiled.program)
-    if kind == "plan":
-        return str(loop_plan(compiled, sizes, precision))
-    if kind not in TEXTS:
+    if kind != "plan" and kind not in TEXTS:
         raise unknown_name("kind of text", kind, ("source", "plan", *TEXTS))
+    if kind == "plan":
+        return str(loop_plan(compiled.executor, sizes, precision))
     text = TEXTS[kind]
     if text.target not in (None, compiled.target):
         compiled = Compiled(compiled.program, text.target)
+    compiled = compiled.executor
     with compiled.program.located_errors():
         return compiled.program.recurse(lambda: text.show(compiled.code(sizes, precision)))

@@ -45,9 +45,9 @@ class Runnable:
     @cached_property
     def runner(self) -> Runner:
         """The program ready for calls, with what they keep for later ones."""
-        from tadc.runtime.runner import Runner
+        from tadc.runtime.inspected import runner_of
 
-        return Runner(self.program, self.target)
+        return runner_of(self.program, self.target)
 
     def __call__(self, *positional: Any, out: Any = None, **named: Any) -> Results:
         """The result or results; with `out`, an array or a tuple of arrays, in these.

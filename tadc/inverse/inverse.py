@@ -24,6 +24,7 @@ from tadc.passes.pipeline import inverse_part_passes, whole_inverse_passes
 from tadc.program import Program
 from tadc.runtime.arguments import DTYPES, Array, is_number
 from tadc.runtime.compiled import Compiled
+from tadc.runtime.inspected import runner_of
 from tadc.runtime.linear_systems import Matrix, Singular, log_abs_det, position
 from tadc.runtime.runner import Runner
 from tadc.support.entries import frames_of_tadc
@@ -68,7 +69,7 @@ class Inverse:
     def _step(self, op: Operation) -> Runner | SolveOp | DeterminantOp:
         op.detach()
         if isinstance(op, ProgramOp):
-            return Runner(self.program.derived(ModuleOp([op])), self.target)
+            return runner_of(self.program.derived(ModuleOp([op])), self.target)
         assert isinstance(op, SolveOp | DeterminantOp)
         return op
 

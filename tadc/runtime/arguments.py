@@ -17,7 +17,13 @@ from tadc.runtime.parameters import Parameter
 
 Array = npt.NDArray[Any]
 
-DTYPES: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+FLOATS: dict[str, np.dtype[Any]] = {"f32": np.dtype(np.float32), "f64": np.dtype(np.float64)}
+DTYPES: dict[str, np.dtype[Any]] = {
+    **FLOATS,
+    "int": np.dtype(np.int32),
+    "size": np.dtype(np.int8),
+}
+"""The types of elements that code runs on."""
 
 
 def as_arrays(parameters: Sequence[Parameter], values: Sequence[Any]) -> list[Array]:
@@ -32,6 +38,12 @@ def as_array(parameter: Parameter, value: Any, beside: Sequence[Any] = ()) -> Ar
     """
     array = array_of(parameter, value, DTYPES.get(parameter.dtype, np.float64))
     _check_dtype(parameter, array, beside)
+    check_rank(parameter, array)
+    return array
+
+
+def check_rank(parameter: Parameter, array: Array) -> None:
+    """Raise `ArgumentError` where an array has another number of dimensions than its argument."""
     if array.ndim != parameter.rank:
         raise ArgumentError(
             f"the argument {parameter.name} has rank {array.ndim}, not {parameter.rank}",
@@ -39,7 +51,6 @@ def as_array(parameter: Parameter, value: Any, beside: Sequence[Any] = ()) -> Ar
             rank_hint(parameter, array.shape),
             argument=parameter.name,
         )
-    return array
 
 
 def array_of(parameter: Parameter, value: Any, dtype: Any = None) -> Array:
@@ -124,7 +135,7 @@ def _check_mask(parameter: Parameter, array: Array) -> None:
 
 def _check_dtype(parameter: Parameter, array: Array, beside: Sequence[Any]) -> None:
     wanted = DTYPES.get(parameter.dtype)
-    if array.dtype == wanted or (wanted is None and array.dtype in DTYPES.values()):
+    if array.dtype == wanted or (wanted is None and array.dtype in FLOATS.values()):
         return
     raise DtypeError(
         f"the argument {parameter.name} has dtype {array.dtype}, "
@@ -138,9 +149,9 @@ def _check_dtype(parameter: Parameter, array: Array, beside: Sequence[Any]) -> N
 def _precision_beside(dtype: np.dtype[Any], values: Sequence[Any]) -> np.dtype[Any]:
     """The precision to convert an array to: the widest beside it, else the next that holds it."""
     beside = {cast(Array, v).dtype for v in values if isinstance(v, np.ndarray)}
-    known = [name for name, wide in DTYPES.items() if wide in beside]
+    known = [name for name, wide in FLOATS.items() if wide in beside]
     is_half = dtype.kind not in "iub" and dtype.itemsize == 2
-    return DTYPES[known[-1] if known else "f32" if is_half else "f64"]
+    return FLOATS[known[-1] if known else "f32" if is_half else "f64"]
 
 
 def conversion(name: str, dtype: np.dtype[Any], wanted: np.dtype[Any], numpy: str = "numpy") -> str:

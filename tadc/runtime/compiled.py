@@ -14,6 +14,7 @@ from tadc.once import Once, cached_property
 from tadc.program import Program, recursing
 from tadc.runtime.executable import Executable
 from tadc.runtime.factored import Factored
+from tadc.runtime.located import located
 from tadc.runtime.parameters import Parameter, bind_shapes, shape_error
 from tadc.runtime.size_class import LONG_CALLS, SizeClass, size_class
 from tadc.runtime.targets import executable_class
@@ -52,6 +53,12 @@ class Compiled:
             Parameter(t.name, t.dtype, len(t.shape), partial(locate, t.name))
             for t in self.program.args
         ]
+
+    @cached_property
+    def executor(self) -> Compiled:
+        """The program as it runs: with views of its index tensors as further arguments."""
+        program = located(self.program) if self.kind.locates_elements else self.program
+        return self if program is self.program else Compiled(program, self.target, self.kind)
 
     # --- code ---
 

@@ -133,6 +133,8 @@ class Executable(ABC):
     """The largest example of a size that code is made best for; 0 if all sizes share code."""
     strided = False
     """True if this target can read arrays whose rows lie apart."""
+    locates_elements = True
+    """True if sums over places of index tensors run along segments."""
     factors_sums = True
     """True if sums may be computed in other orders, with fewer operations."""
     many_threads = False

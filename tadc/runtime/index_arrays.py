@@ -98,6 +98,26 @@ def check_sorted(name: str, array: Array, locate: Locate = nowhere) -> None:
         )
 
 
+def in_32_bits(name: str, array: Array, locate: Locate = nowhere) -> Array:
+    """The array with elements of 32 bits, as code reads them; not copied where it is one.
+
+    Raises `ArgumentError` where an element has more.
+    """
+    if array.dtype is INT32:
+        return array
+    narrow = array.astype(INT32)
+    if not np.array_equal(narrow, array):
+        position = int(np.argmax(narrow != array))
+        raise ArgumentError(
+            f"{_element(name, array, position)} is {array.flat[position]}, "
+            "but elements of index tensors have 32 bits",
+            locate(),
+            "elements are from -2**31 to 2**31 - 1",
+            argument=name,
+        )
+    return narrow
+
+
 def _element(name: str, array: Array, position: int) -> str:
     """`idx[2, 3]`, the element at a flat position; a number is its name alone."""
     if not array.ndim:

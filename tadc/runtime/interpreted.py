@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class InterpretedExecutable(Executable):
     """The reference interpreter, on the program itself."""
 
+    locates_elements = False
     factors_sums = False
     reuses_buffers = False
 

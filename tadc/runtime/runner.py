@@ -17,6 +17,7 @@ from tadc.once import once
 from tadc.program import Program, recursing
 from tadc.runtime.arguments import (
     DTYPES,
+    FLOATS,
     Array,
     as_arrays,
     common_precision,
@@ -79,7 +80,7 @@ class Runner(Compiled):
     def _run_like_before(self, arrays: Sequence[Any]) -> list[Any] | None:
         """The results, if there was a call with dense arrays of these shapes and types."""
         shapes = [a.shape if type(a) is np.ndarray else None for a in arrays]
-        for precision in DTYPES:
+        for precision in FLOATS:
             plan = self._plans.peek((precision, *shapes))
             results = plan and plan.try_run(arrays)
             if results is not None:

@@ -19,6 +19,7 @@ from tadc.once import Once
 from tadc.program import Program, Tensor, recursing
 from tadc.runtime.arguments import Array
 from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
+from tadc.runtime.inspected import runner_of
 from tadc.runtime.plan_record import address
 from tadc.runtime.runner import Runner
 from tadc.runtime.size_class import is_long, short_sizes
@@ -140,5 +141,5 @@ def _in_two(program: Program, target: str, wrt: Sequence[str], long: bool) -> Va
         return expect(1 + len(wrt or program.args), long)
 
     parts = program.derive(passes, begin, ("pullback", wrt, long))
-    value, gradients = (Runner(part, target) for part in parts)
+    value, gradients = (runner_of(part, target) for part in parts)
     return ValueAndGradients(value, gradients, len(program.results))

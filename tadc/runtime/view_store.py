@@ -28,7 +28,7 @@ from tadc.once import Lock
 from tadc.runtime import inspectors
 from tadc.runtime.arguments import Array
 from tadc.runtime.buffer_pool import share_of_memory
-from tadc.runtime.index_arrays import Locate, check_range, nowhere
+from tadc.runtime.index_arrays import Locate, check_range, in_32_bits, nowhere
 
 T = TypeVar("T")
 
@@ -82,6 +82,13 @@ class Entry:
             if found is made:
                 self._store.grown(self, nbytes)
         return cast(T, found)
+
+    @property
+    def in_32_bits(self) -> Array:
+        """The array with elements of 32 bits; raises `ArgumentError` where they have more."""
+        if self.array.dtype is inspectors.INT32:
+            return self.array
+        return self.view("int32", lambda: in_32_bits("idx", self.array))
 
     @property
     def is_sorted(self) -> bool:

@@ -1,0 +1,184 @@
+"""Calls of programs with index tensors: an inspector makes views, and an executor runs along them.
+
+    arguments  ->  checked index arrays  ->  views of these  ->  `Runner` of the located program
+
+The views of an array are made once (`view_store`): a later call compares its bytes. That the
+elements are in their ranges is known of an array that was checked, and runs on its copy: so nothing
+outside of any array is ever read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from tadc.dialects.tix import IndexRange
+from tadc.errors import ArgumentError, SizeError
+from tadc.program import Program, recursing
+from tadc.runtime.arguments import DTYPES, Array, as_array, check_rank
+from tadc.runtime.executable import Executable, Plan, Strides
+from tadc.runtime.index_arrays import check_range, check_sorted, in_32_bits, index_array
+from tadc.runtime.located import View, views_of
+from tadc.runtime.parameters import Parameter
+from tadc.runtime.runner import Prepared, Runner
+from tadc.runtime.size_class import LONG_CALLS, SizeClass
+from tadc.runtime.view_store import STORE, Entry
+from tadc.sizes import shape_of
+from tadc.support.recent import Recent
+
+MOST_SHAPES = 1024
+"""The number of shapes of arguments whose sizes a program remembers."""
+
+
+@dataclass
+class _IndexArgument:
+    """An index argument of a program, and what was made of the array of the call before."""
+
+    number: int
+    parameter: Parameter
+    range: IndexRange
+    has_views: bool
+    last: Entry | None = None
+
+    def entry(self, array: Array, end: int) -> Entry:
+        """What is made of an array, whose elements are what their declaration says."""
+        name, locate = self.parameter.name, self.parameter.locate
+        entry = self.last = STORE.entry(array, end, self.last, name, locate)
+        if self.range.is_sorted and not entry.is_sorted:
+            check_sorted(name, array, locate)
+        return entry
+
+    def checked(self, array: Array, end: int | None) -> Array:
+        """The array in 32 bits, with elements that are what their declaration says."""
+        name, locate = self.parameter.name, self.parameter.locate
+        if end is not None:
+            check_range(name, array, end, locate)
+        if self.range.is_sorted:
+            check_sorted(name, array, locate)
+        return in_32_bits(name, array, locate)
+
+
+class InspectedRunner(Runner):
+    """A program with index tensors, or with sizes that callers give, that is called."""
+
+    def __init__(self, program: Program, target: str):
+        super().__init__(program, target)
+        self._executor = Runner(self.executor.program, target)
+        self._views = views_of(self._executor.program.summary)
+        inputs = list(zip(self.parameters, program.summary.inputs, strict=True))
+        viewed = {view.of for view in self._views}
+        self._indices = {
+            p.name: _IndexArgument(n, p, t.type.element, p.name in viewed)
+            for n, (p, t) in enumerate(inputs)
+            if isinstance(t.type.element, IndexRange)
+        }
+        self._sizes = [n for n, (_, t) in enumerate(inputs) if t.type.is_size]
+        self._ends: Recent[object, Sequence[int | None]] = Recent(MOST_SHAPES)
+
+    def call(
+        self, positional: Sequence[Any], named: Mapping[str, Any], out: Any = None
+    ) -> list[Any]:
+        if out is not None and "out" in self.names:
+            named, out = {**named, "out": out}, None
+        return self._executor.call(self._inspected(positional, named), {}, out)
+
+    def prepare(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Prepared:
+        return self._executor.prepare(self._inspected(positional, named), {})
+
+    def executable(self, precision: str, sizes: SizeClass = LONG_CALLS) -> Executable:
+        return self._executor.executable(precision, sizes)
+
+    @recursing
+    def plan(
+        self, shapes: Sequence[Sequence[int]], precision: str, strides: Strides | None = None
+    ) -> Plan:
+        """The plan for arguments of these shapes, which takes their views behind them."""
+        inputs = self._executor.program.summary.inputs[len(shapes) :]
+        sizes = self.sizes_of([tuple(s) for s in shapes])
+        views = [shape_of(t.type, sizes) for t in inputs]
+        return self._executor.plan([*shapes, *views], precision, strides)
+
+    @recursing
+    def sizes(self, positional: Sequence[Any], named: Mapping[str, Any]) -> Mapping[str, int]:
+        """Every size of the program for the arguments of a call."""
+        return self.sizes_of([a.shape for a in self._arrays(positional, named)])
+
+    @recursing
+    def _inspected(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
+        """The arguments of the located program; raises `ArgumentError` for bad elements."""
+        values = self.bind(positional, named)
+        arrays = self._arrays(values, {})
+        ends = self._ends_for(tuple(a.shape for a in arrays))
+        entries: dict[str, Entry] = {}
+        for (name, argument), end in zip(self._indices.items(), ends, strict=True):
+            array = arrays[argument.number]
+            if argument.has_views and end is not None:
+                entries[name] = argument.entry(array, end)
+                values[argument.number] = entries[name].in_32_bits
+            else:
+                values[argument.number] = argument.checked(array, end)
+        for n in self._sizes:
+            values[n] = arrays[n]
+        return [*values, *(_view(entries[view.of], view) for view in self._views)]
+
+    def _arrays(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Array]:
+        """The arguments as arrays, whose elements are not looked at."""
+        values = self.bind(positional, named)
+        return [_array(p, v, values) for p, v in zip(self.parameters, values, strict=True)]
+
+    def _ends_for(self, shapes: tuple[tuple[int, ...], ...]) -> Sequence[int | None]:
+        """What the elements of each index argument are below, for arguments of these shapes."""
+        found = self._ends.get(shapes)
+        if found is None:
+            sizes = self.sizes_of(shapes)
+            ends = (argument.range.end for argument in self._indices.values())
+            found = [None if end is None else max(0, end.evaluate(sizes)) for end in ends]
+            self._ends.put(shapes, found)
+        return found
+
+
+def runner_of(program: Program, target: str) -> Runner:
+    """The program ready for calls on a target."""
+    is_plain = all(t.type.is_real for t in program.summary.inputs)
+    return Runner(program, target) if is_plain else InspectedRunner(program, target)
+
+
+def _view(entry: Entry, view: View) -> Array:
+    """A view of an index array."""
+    return entry.starts if view.dimension is None else entry.coordinates[view.dimension]
+
+
+def _array(parameter: Parameter, value: Any, beside: Sequence[Any]) -> Array:
+    """The value of an argument as an array."""
+    match parameter.dtype:
+        case "int":
+            array = index_array(parameter.name, value, parameter.locate)
+            check_rank(parameter, array)
+            return array
+        case "size":
+            return _given_size(parameter, value)
+        case _:
+            return as_array(parameter, value, beside)
+
+
+def _given_size(parameter: Parameter, value: Any) -> Array:
+    """An array that has a size as its shape; nobody reads it."""
+    name = parameter.name
+    try:
+        size = index(value)
+    except TypeError:
+        raise ArgumentError(
+            f"the size {name} is a {type(value).__name__}, not a whole number",
+            parameter.span,
+            f"give it at the call: f(..., {name}=3)",
+            argument=name,
+        ) from None
+    if size < 0:
+        raise SizeError(
+            f"the size {name} is {size}: no size is negative", parameter.span, size=name
+        )
+    return np.empty(size, DTYPES["size"])
