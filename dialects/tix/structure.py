@@ -326,7 +326,6 @@ class ProgramOp(QuickOperation):
             derived = parser.parse_comma_separated_list(
                 parser.Delimiter.PAREN, lambda: _parse_derived(parser)
             )
-
         most: dict[str, int] = {}
         if parser.parse_optional_keyword("most"):
             most = dict(
@@ -334,7 +333,6 @@ class ProgramOp(QuickOperation):
                     parser.Delimiter.BRACES, lambda: _parse_largest(parser)
                 )
             )
-
         registers = parse_optional_registers(parser)
 
         def argument() -> tuple[str, Parser.Argument]:

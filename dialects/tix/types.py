@@ -59,7 +59,7 @@ class IndexRange(ParametrizedAttribute):
 
     @property
     def view(self) -> str:
-        """How a view is made of another index tensor, as `starts of dst`; empty for others."""
+        """The way a view is made of an index tensor, as `starts of dst`; empty for others."""
         return self.origin.data
 
     def with_end(self, end: Affine) -> IndexRange:

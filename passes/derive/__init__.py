@@ -13,6 +13,7 @@ In the order of the pipeline
 - `differentiate`: adjoints as sums over equations; in other modes tangents, or what inverts the
   program
 - `solve_index_kernels`: the integer solutions of these equations, and guards
+- `solve_elements`: indices that elements of index tensors are, and no loops over them
 - `absorb_conditions`: conditions inside a sum become part of its index set
 - `infer_ranges`: bounds for each index, so that a sum runs over the points that contribute
 - `split_pullback`: two programs: the values and what they save, and the gradients from that

@@ -101,7 +101,7 @@ def local_indices(forms: Iterable[Affine]) -> list[tix.LocalIndexOp]:
 
 
 def local_constraints(forms: Iterable[Affine]) -> list[Constraint]:
-    """What is known of the local indices that forms use."""
+    """The constraints that local indices of these forms keep: of quotients, and of elements."""
     found: list[Constraint] = []
     for op in local_indices(forms):
         if isinstance(op, tix.FloorDivOp):

@@ -2,6 +2,7 @@
 
 `pack_reads` tries out what later passes make of a program with a copy: it knows all other phases.
 
+- `locate_elements`: sums over the places of an index tensor as segments of its views
 - `recompute_elements`: elements of large tensors made of few numbers are computed where they are
   read (rematerialisation)
 - `outline_values`: dear values that many elements have in common become tensors

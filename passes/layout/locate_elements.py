@@ -129,7 +129,7 @@ class _Key:
     element: tix.AtOp
     low: list[Affine] = field(default_factory=list[Affine])
     high: list[Affine] = field(default_factory=list[Affine])
-    """What the element is at least, and at most: forms that the sum's indices do not change."""
+    """The bounds of the element, both inclusive: forms that the sum's indices do not change."""
     conditions: list[Constraint] = field(default_factory=list[Constraint])
     """The conditions that say so."""
 

@@ -8,9 +8,11 @@
 - `scope`: what names mean while a program is read, and where operations go
 - `parse`: a whole program, from its names to its results
 - `declarations`: `a: f32[N, 5]`
+- `index_tensors`: `idx: range(V)[N]`, and index tensors that nothing declares
 - `definitions`: `f[i, j] = E` and `p[i] += E`
 - `precisions`: the precision of definitions that the text does not declare
 - `values`: scalar expressions to operations
+- `other_expressions`: expressions of Python that are none of this language
 - `affine`: index expressions to affine forms
 - `folding`: which parts of an expression are one affine form, for reading and printing
 - `written_ranges`: ranges that the text gives, `k in range(low, high)`

@@ -13,7 +13,7 @@ the ranges of what it reads.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from xdsl.ir import Block, Region, SSAValue
@@ -90,6 +90,25 @@ class Chooser:
             return under
 
         return self._pick(test, node, branch(node.body, False), branch(node.orelse, True), scope)
+
+    def term(
+        self, node: ast.expr, conditions: Sequence[ast.expr], identity: float, scope: Scope
+    ) -> SSAValue:
+        """A term of a reduction: the expression where all conditions hold, else the identity."""
+        if not conditions:
+            return self.evaluate(node, scope)
+        test, *more = conditions
+        if more:
+            test = ast.copy_location(ast.BoolOp(ast.And(), [*conditions]), test)
+        nothing = ast.copy_location(ast.Constant(identity), node)
+
+        def value(chosen: ast.expr, inner: Scope) -> SSAValue:
+            if chosen is nothing:
+                return _number(identity, node)(inner)
+            return self.evaluate(chosen, inner)
+
+        choice = ast.copy_location(ast.IfExp(test, node, nothing), node)
+        return Chooser(value).choice(choice, scope)
 
     def _pick(
         self, test: ast.expr, node: ast.expr, then: Branch, otherwise: Branch, scope: Scope

@@ -10,22 +10,29 @@ in the range of the first dimension in which one of them stands alone: here, the
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 
 from tadc.dialects.tix import Affine, IndexRange
+from tadc.dialects.tix.types import ElementType, given_size
 from tadc.errors import RangeError, TadcSyntaxError
 from tadc.language.names import FUNCTIONS, REDUCTIONS
 from tadc.language.scope import SymbolTable, Tensor
 from tadc.language.source import items
 
 
-def find_undeclared(definitions: Iterable[ast.Assign | ast.AugAssign], names: SymbolTable) -> None:
-    """Take note of the names that are read in an index, and which nothing declares or defines."""
+def find_index_tensors(
+    definitions: Iterable[ast.Assign | ast.AugAssign], names: SymbolTable
+) -> None:
+    """Take note of the names that are read in an index, and which nothing declares or defines.
+
+    Raises `TadcSyntaxError` where a line defines or updates an index tensor.
+    """
     known = {*names.declarations, *names.defined, *names.updated, *FUNCTIONS, *REDUCTIONS}
     for definition in definitions:
         for name in _read_in_indices(definition.value):
             if name.id not in known:
                 names.index_tensors.setdefault(name.id, name)
+    _check_only_read(names)
 
 
 def _read_in_indices(value: ast.expr) -> Iterator[ast.Name]:
@@ -39,8 +46,7 @@ def _read_in_indices(value: ast.expr) -> Iterator[ast.Name]:
                         yield inner.value
 
 
-def check_only_read(names: SymbolTable) -> None:
-    """Raise `TadcSyntaxError` where a line defines or updates an index tensor."""
+def _check_only_read(names: SymbolTable) -> None:
     for name, node in [*names.defined.items(), *names.updated.items()]:
         if names.is_index_tensor(name):
             message = f"{name} is an index tensor, which no line can define or update"
@@ -70,15 +76,24 @@ def check_ranges_told(arguments: Iterable[Tensor], names: SymbolTable) -> None:
             )
 
 
-def sizes_to_give(names: SymbolTable) -> Sequence[ast.Name]:
-    """The sizes of ranges of index tensors that the shape of no argument tells: callers do.
+def add_sizes_to_give(names: SymbolTable) -> None:
+    """Add an argument for each size of a range that the shape of no argument tells.
 
     So is B of `seg: range(B)[N]`, the number of segments, in a program of segment sums.
     """
     told = {s for t in names.arguments.values() for form in t.shape for s in form.sizes}
     ends = [t.element.end for t in names.arguments.values() if isinstance(t.element, IndexRange)]
     ranges = {s for end in ends if end is not None for s in end.sizes}
-    return [node for size, node in names.sizes.items() if size in ranges - told]
+    for size, node in names.sizes.items():
+        if size in ranges - told:
+            names.add_argument(size, [Affine.of(size)], given_size, node)
+
+
+def with_sizes(element: ElementType, resolve: Callable[[Affine], Affine]) -> ElementType:
+    """An element type in which the size of a range has its name."""
+    if isinstance(element, IndexRange) and element.end is not None:
+        return element.with_end(resolve(element.end))
+    return element
 
 
 def _untold_end(tensor: Tensor, names: SymbolTable) -> Affine | None:

@@ -24,8 +24,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Region, SSAValue
 
 from tadc.dialects.quick import block_with
-from tadc.dialects.tix import Affine, DefineOp, IndexRange, ProgramOp, ReturnOp, TensorType
-from tadc.dialects.tix.types import ElementType, given_size
+from tadc.dialects.tix import DefineOp, ProgramOp, ReturnOp, TensorType
+from tadc.dialects.tix.types import given_size
 from tadc.errors import SizeError, TadcError, TadcSyntaxError, UnknownNameError, did_you_mean
 from tadc.language.check import check_ranges
 from tadc.language.custom_functions import (
@@ -38,10 +38,10 @@ from tadc.language.declarations import declare
 from tadc.language.definitions import Definition, define, target_name
 from tadc.language.finalize import settle
 from tadc.language.index_tensors import (
-    check_only_read,
+    add_sizes_to_give,
     check_ranges_told,
-    find_undeclared,
-    sizes_to_give,
+    find_index_tensors,
+    with_sizes,
 )
 from tadc.language.precisions import Defined, infer_elements
 from tadc.language.scope import SymbolTable, Tensor
@@ -82,8 +82,7 @@ class _Program:
             self._collect(statement, last=statement is statements[-1])
         self._check_names()
         definitions = [s for s in statements if isinstance(s, ast.Assign | ast.AugAssign)]
-        find_undeclared(definitions, self.names)
-        check_only_read(self.names)
+        find_index_tensors(definitions, self.names)
         self.names.shapes.read.update(name.id for d in definitions for name in names_in(d))
         for statement in definitions:
             self.definitions.append(define(statement, self.names))
@@ -194,8 +193,7 @@ class _Program:
         for name, d in names.declarations.items():
             if name not in names.tensors:
                 names.add_argument(name, d.shape, d.element, d.node)
-        for size in sizes_to_give(names):
-            names.add_argument(size.id, [Affine.of(size.id)], given_size, size)
+        add_sizes_to_give(names)
         arguments = names.arguments
         declared = [arguments[name] for name in names.declarations if name in arguments]
         return declared + [t for t in arguments.values() if t not in declared]
@@ -225,15 +223,9 @@ class _Program:
         elements = infer_elements(given, defined)
         resolve = self.names.shapes.resolve
         return {
-            t: TensorType.of([resolve(size) for size in t.shape], self._resolved(elements[t.value]))
+            t: TensorType.of(map(resolve, t.shape), with_sizes(elements[t.value], resolve))
             for t in [*arguments, *(d.tensor for d in self.definitions)]
         }
-
-    def _resolved(self, element: ElementType) -> ElementType:
-        """The element type, with names for open sizes."""
-        if isinstance(element, IndexRange) and element.end is not None:
-            return element.with_end(self.names.shapes.resolve(element.end))
-        return element
 
     def _labels(self) -> list[str]:
         """A name of its own for each definition: that of the tensor is for its last version."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Sequence
 from math import inf
 
 from xdsl.ir import Block, Region, SSAValue
@@ -32,13 +30,12 @@ from tadc.language.boundaries import Index, index_of, read_at
 from tadc.language.choices import Branch, Chooser, by_indices, region
 from tadc.language.conditions import decided
 from tadc.language.hints import (
-    attribute_hint,
-    element_hint,
     function_hint,
     method_hint,
     reduction_hint,
 )
 from tadc.language.names import BOUNDARIES, INFINITY, REDUCTIONS, UNARY_FUNCTIONS
+from tadc.language.other_expressions import OPERATORS, outside
 from tadc.language.scope import Scope, Tensor
 from tadc.language.source import items
 from tadc.language.written_ranges import index_items, is_condition, range_constraints
@@ -105,7 +102,7 @@ def _value(node: ast.expr, scope: Scope) -> Value:
         case ast.Call():
             return _call(node, scope)
         case _:
-            raise _outside(node, scope)
+            raise outside(node, scope)
 
 
 def _number(node: ast.Constant, scope: Scope, sign: int = 1) -> Value:
@@ -144,7 +141,7 @@ def _unary(node: ast.UnaryOp, scope: Scope) -> Value:
             operand = _real(value, node.operand, scope)
             return scope.insert(UNARY["neg"](operand), node).result
         case _:
-            raise _outside(node, scope)
+            raise outside(node, scope)
 
 
 def _binaries(node: ast.BinOp, scope: Scope) -> Value:
@@ -162,7 +159,7 @@ def _binaries(node: ast.BinOp, scope: Scope) -> Value:
 
 def _check_operator(node: ast.BinOp, scope: Scope) -> None:
     if not isinstance(node.op, (*_SIGNS, ast.FloorDiv, ast.Mod)):
-        hint = _OTHER_OPERATORS.get(type(node.op), _OPERATORS)
+        hint = _OTHER_OPERATORS.get(type(node.op), OPERATORS)
         raise scope.fail(TadcSyntaxError, node, "this operator is not part of the language", hint)
 
 
@@ -226,7 +223,7 @@ def _pad(node: ast.Call, scope: Scope) -> Value:
         raise scope.fail(TadcSyntaxError, node, "pad takes an element, and a value or none", hint)
     name = read.value
     if not isinstance(name, ast.Name):
-        raise _outside(read, scope)
+        raise outside(read, scope)
     indices = items(read.slice)
     _discard(lambda inner: _read(read, name, indices, inner), node, scope)
     tensor: Tensor = scope.names.tensor(name, len(indices))
@@ -357,69 +354,12 @@ def _reduction(node: ast.Call, head: ast.Subscript, name: ast.Name, scope: Scope
         ranges[value] = call and range_constraints(call, Affine.of(value), inner, scope)
         earlier[index.id] = value
     inner = scope.inside(block, own)
-    inner.insert(YieldOp(_term(node.args[0], conditions, kind.IDENTITY, inner)), node)
+    inner.insert(
+        YieldOp(Chooser(scalar).term(node.args[0], conditions, kind.IDENTITY, inner)), node
+    )
     op = kind([c for given in ranges.values() for c in given or ()], Region(block))
     scope.frame.reductions[op] = ranges
     return scope.insert(op, node).result
 
 
-def _term(
-    node: ast.expr, conditions: Sequence[ast.expr], identity: float, scope: Scope
-) -> SSAValue:
-    """A term of a reduction: the expression where all conditions hold, else the identity."""
-    if not conditions:
-        return scalar(node, scope)
-    nothing = ast.copy_location(ast.Constant(identity), node)
-    test = conditions[0]
-    if len(conditions) > 1:
-        test = ast.copy_location(ast.BoolOp(ast.And(), [*conditions]), conditions[0])
-
-    def value(chosen: ast.expr, inner: Scope) -> SSAValue:
-        if chosen is nothing:
-            return inner.insert(ConstantOp(identity), node).result
-        return scalar(chosen, inner)
-
-    return Chooser(value).choice(ast.copy_location(ast.IfExp(test, node, nothing), node), scope)
-
-
-_OPERATORS = "values are made of numbers, elements, + - * / ** and functions"
 _CALLS = "write exp(x[i]), atan2(x[i], y[i]), max(x[i], 0), sum[k](x[k])"
-
-
-def _outside(node: ast.expr, scope: Scope) -> TadcError:
-    """An expression of Python that is none of this language."""
-    words: dict[type[ast.AST], tuple[str, str | None]] = {
-        ast.Compare: ("a condition is not a value", "write: a if i < 3 else b"),
-        ast.BoolOp: ("a condition is not a value", "write: a if i < 3 and j > 0 else b"),
-        ast.UnaryOp: ("this operator is not part of the language", _OPERATORS),
-        ast.Lambda: ("functions cannot be defined here", "define the value of an element"),
-        ast.List: ("lists are not part of the language", "pass arrays as arguments"),
-        ast.ListComp: ("lists are not part of the language", "an index is a loop: y[i] = x[i]"),
-        ast.GeneratorExp: ("loops are not part of the language", "a sum is sum[k](x[k])"),
-        ast.NamedExpr: ("a name is defined on a line of its own", "write s = ... above"),
-        ast.JoinedStr: ("text is not a number", "values are real numbers"),
-    }
-    match node:
-        case ast.Attribute(attr=name):
-            words[ast.Attribute] = "names have no attributes here", attribute_hint(name)
-        case ast.Subscript():
-            words[ast.Subscript] = "only a tensor has elements", element_hint(node)
-        case ast.Tuple():
-            words[ast.Tuple] = "a value is one number, not several", _several_hint(node, scope)
-        case _:
-            pass
-    default = (
-        f"{type(node).__name__} expressions of Python are not part of the language",
-        _OPERATORS,
-    )
-    message, hint = words.get(type(node), default)
-    return scope.fail(TadcSyntaxError, node, message, hint)
-
-
-def _several_hint(node: ast.Tuple, scope: Scope) -> str:
-    if len(node.elts) == 1:
-        return "leave out the comma at the end"
-    commas = re.search(r"\d,\d", scope.source.span(node).excerpt)
-    return (
-        "numbers have a point, no comma: write 0.5, 1000" if commas else "define a tensor for each"
-    )

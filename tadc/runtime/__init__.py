@@ -5,8 +5,10 @@ A call goes this way:
 - `parameters`: the arguments that a program declares, to which values and shapes are bound
 - `arguments`: checks the values and makes them dense arrays
 - `runner`: takes a call from its arguments to its results, and keeps what the next one can use
+- `inspected`: a call of a program with index tensors: their checks and views first
 - `compiled`: the program as code for each class of sizes: all that texts need of it
 - `targets`: the targets by name
+- `located`: a program with views of index tensors as further arguments
 - `factored`: a program in fewer operations, for classes of sizes
 - `loop_plan`: the plan of the loops that a call runs, as text
 - `executable`: a program as code of a target, and the plan of a call with given sizes

@@ -45,7 +45,7 @@ class _IndexArgument:
     last: Entry | None = None
 
     def entry(self, array: Array, end: int) -> Entry:
-        """What is made of an array, whose elements are what their declaration says."""
+        """The entry of an array, whose elements are as their declaration says."""
         name, locate = self.parameter.name, self.parameter.locate
         entry = self.last = STORE.entry(array, end, self.last, name, locate)
         if self.range.is_sorted and not entry.is_sorted:
@@ -53,7 +53,7 @@ class _IndexArgument:
         return entry
 
     def checked(self, array: Array, end: int | None) -> Array:
-        """The array in 32 bits, with elements that are what their declaration says."""
+        """The array in 32 bits, whose elements are as their declaration says."""
         name, locate = self.parameter.name, self.parameter.locate
         if end is not None:
             check_range(name, array, end, locate)
@@ -131,7 +131,7 @@ class InspectedRunner(Runner):
         return [_array(p, v, values) for p, v in zip(self.parameters, values, strict=True)]
 
     def _ends_for(self, shapes: tuple[tuple[int, ...], ...]) -> Sequence[int | None]:
-        """What the elements of each index argument are below, for arguments of these shapes."""
+        """The ends of the ranges of all index arguments, for arguments of these shapes."""
         found = self._ends.get(shapes)
         if found is None:
             sizes = self.sizes_of(shapes)

@@ -3,8 +3,9 @@
 The interpreter says what a program means. Up to `differentiate` the results are compared, from
 there on the gradients for random adjoints. A pass must also take its input as text from a file.
 Passes behind a cut (`split-pullback`, `split-solves`) and on the way to code have tests of their
-own, and so has `batch`, which changes what a program means (`tests/passes/derive/test_batch.py`);
-loops have an interpreter of their own, too.
+own, and so has `batch`, which changes what a program means (`tests/passes/derive/test_batch.py`),
+and `locate-elements`, which adds arguments (`tests/passes/layout/test_locate_elements.py`); loops
+have an interpreter of their own, too.
 """
 
 from __future__ import annotations

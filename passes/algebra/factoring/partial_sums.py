@@ -42,7 +42,6 @@ from tadc.passes.rewriting.terms import Term, terms_of
 
 MOST_TERMS_WITH_TESTS = 16
 """Terms of a sum that are written out, each with a test; longer ranges are loops."""
-
 LEAST_GAIN = 2
 """A partial sum is stored where the sum costs so many times as much without it."""
 
@@ -381,10 +380,8 @@ def _most_read(operations: Sequence[Operation], place: SumPlace) -> int:
 
 
 def _is_movable(op: Operation, own: Set[SSAValue]) -> bool:
-    """True unless an operation has a body, or is a quotient of an index of the sum."""
-    if isinstance(op, tix.AtOp):
-        return not own & indices_of(v for form in op.forms for v in form.indices)
-    return not (op.regions or (isinstance(op, tix.FloorDivOp) and own & {*op.form.indices}))
+    """True unless an operation has a body, or is a local index by an index of the sum."""
+    return not (op.regions or (isinstance(op, tix.LocalIndexOp) and own & indices_of(op.indices)))
 
 
 def _are_coordinates(forms: Sequence[Affine], place: SumPlace) -> bool:
