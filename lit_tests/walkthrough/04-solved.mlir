@@ -12,7 +12,7 @@
 // by 2, so that no t is left in them. `absorb-conditions` then moves conditions inside sums into
 // their sets, and solves what becomes an equation; here there are none.
 //
-// RUN: tadc-opt %s -p solve-index-kernels,absorb-conditions | filecheck %s
+// RUN: tadc-opt %s -p solve-index-kernels,solve-elements,absorb-conditions | filecheck %s
 
 tix.program @program_01_source sizes (#tix.size<I = min((-2 * K + N + 5) floordiv 4)>) (%w = "w" : !tix.tensor<[K], f64>, %x = "x" : !tix.tensor<[N], f64>, %dy = "dy" : !tix.tensor<[I], f64>) {
   %y_sum = tix.define "y_sum" (%i) : !tix.tensor<[I], f64> {
