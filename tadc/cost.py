@@ -31,10 +31,6 @@ Middles: TypeAlias = Mapping[Variable, Quotient]
 """The value of each index in the middle of its range."""
 
 
-ASSUMED_SEGMENT = 16
-"""The assumed number of values of an index between two elements of index tensors."""
-
-
 @dataclass(frozen=True)
 class Range:
     """The bounds of an index, in the sizes alone."""
@@ -43,10 +39,16 @@ class Range:
     high: tuple[Quotient, ...]
     widths: tuple[Affine, ...] = ()
     """The distances of bounds that move alike with other indices."""
+    segments: tuple[Affine, Affine] | None = None
+    """The number of points in all ranges between neighbouring elements of an index tensor, and that
+    of the ranges, where such elements are its bounds."""
 
     def length(self, sizes: Mapping[str, int]) -> int:
         """The number of points; the mean number where a bound depends on other indices."""
         values = cast("Mapping[Variable, int]", sizes)
+        if self.segments is not None:
+            points, ranges = (form.evaluate(values) for form in self.segments)
+            return max(1, points // max(1, ranges))
         low = min(form.evaluate(values) // divisor for form, divisor in self.low)
         high = min(form.evaluate(values) // divisor for form, divisor in self.high)
         return max(0, min([low + high, *(form.evaluate(values) for form in self.widths)]) + 1)
@@ -151,11 +153,20 @@ def _range(index: SSAValue, constraints: Iterable[Constraint], middles: Middles)
         (low if c > 0 else high).append((rest, abs(c)))
         if constraint.equality:
             (high if c > 0 else low).append((-rest, abs(c)))
-    if not low or not high:  # elements of index tensors bound it
-        return Range(((Affine(), 1),), ((Affine({}, ASSUMED_SEGMENT - 1), 1),))
+    segments = _segments(form for form, _ in (*low, *high))
+    if segments is not None:
+        return Range(((Affine(), 1),), ((segments[0], 1),), segments=segments)
     sums = (a + b for a, m in low for b, n in high if m == n == 1 and a.indices)
     widths = tuple(form for form in sums if not form.indices)
     return Range(_fixed(low, middles), _fixed(high, middles), widths)
+
+
+def _segments(bounds: Iterable[Affine]) -> tuple[Affine, Affine] | None:
+    """The end of an index tensor's elements and the number of these, if one of them is a bound."""
+    for op in (v.owner for form in bounds for v in form.indices):
+        if isinstance(op, AtOp) and op.end is not None and op.shape:
+            return op.end - 1, op.shape[0] - 1
+    return None
 
 
 def _fixed(bounds: Sequence[Quotient], middles: Middles) -> tuple[Quotient, ...]:

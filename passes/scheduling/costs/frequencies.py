@@ -6,7 +6,8 @@ Where the index sets of sums are boxes, these numbers are exact. Others are mean
 spread evenly over the definition's: point n has the coordinates frac(n phi_d), where 1 / phi_d is
 the d-th power of the root of x**(D + 1) = x + 1 (a sequence of low discrepancy; Roberts, The
 unreasonable effectiveness of quasirandom sequences, 2018). Of a scan, whose total loops carry from
-element to element, each element adds one term.
+element to element, each element adds one term. The elements of index tensors, which nobody knows,
+rise evenly.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from tadc.dialects import tix
 from tadc.dialects.tix.affine import SizeValues
-from tadc.passes.rewriting.programs import type_of
+from tadc.passes.rewriting.programs import accesses_of, type_of
 from tadc.passes.scheduling.recurrences import carried_reductions
 from tadc.passes.scheduling.scans import carried_scans
 
@@ -106,6 +107,8 @@ class _Walk:
         match op:
             case tix.FloorDivOp():
                 self.values[op.result] = self._at(op.form) // op.divisor.data
+            case tix.AtOp():
+                self.values[op.result] = self._element(op)
             case tix.ReductionOp():
                 terms = weight * self._terms(op, weight)
                 self.found.terms[op] += terms
@@ -118,6 +121,17 @@ class _Walk:
                 self.region(op.otherwise, weight / 2)
             case _:
                 pass
+
+    def _element(self, op: tix.AtOp) -> int:
+        """An element of an index tensor, as if its elements rose evenly to the end of their range.
+
+        So a segment is as long as the mean one, from `starts[p]` to `starts[p + 1]`.
+        """
+        if op.end is None or not op.forms:
+            return 0
+        last = max(1, self._at(op.shape[0]) - 1)
+        place = min(max(0, self._at(op.forms[0])), last)
+        return place * max(0, self._at(op.end) - 1) // last
 
     def _terms(self, op: tix.ReductionOp, weight: float) -> int:
         """The terms of a reduction, whose indices are set to one of them."""
@@ -161,14 +175,14 @@ class _Walk:
 
 def bytes_of(op: tix.DefineOp, sizes: Mapping[str, int]) -> int:
     """The bytes of the result and of all tensors that the definition reads, each once."""
-    tensors = {op.result, *(o.tensor for o in op.walk() if isinstance(o, tix.ReadOp))}
+    tensors = {op.result, *(access.tensor for access in accesses_of(op))}
     return sum(tensor_bytes(type_of(t), sizes) for t in tensors)
 
 
 def tensor_bytes(type_: tix.TensorType, sizes: Mapping[str, int]) -> int:
     """The bytes of a tensor."""
     known = SizeValues(sizes)
-    count = 4 if type_.dtype == "f32" else 8
+    count = 4 if type_.dtype in ("f32", "int") else 8
     for size in type_.shape:
         count *= max(0, size.evaluate(known))
     return count
