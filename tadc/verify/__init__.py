@@ -1,6 +1,7 @@
 """Derivatives compared with numbers that are found without them: `tadc.verify.verify(f)`.
 
 - `gradients`: reverse mode against central differences, one verdict for each argument
+- `random_arguments`: the arguments on which they are compared
 - `modes`: forward mode against differences, and inverse modes against those that they invert
 """
 

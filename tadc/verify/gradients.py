@@ -29,6 +29,7 @@ from tadc.program import Program
 from tadc.runtime.arguments import Array
 from tadc.sizes import SizeMismatch, SizeUnknown, bind_sizes, shape_of
 from tadc.summary import Summary
+from tadc.verify.random_arguments import RandomArguments
 
 TOLERANCE = 1e-6
 """The largest error that counts as rounding."""
@@ -184,7 +185,14 @@ def _score(program: ProgramOp, sizes: Mapping[str, int]) -> int | None:
         for form, n in zip(type.shape, shape, strict=True)
         if form.terms
     ]
-    return min([3, *open])
+    lengths = [_values_each(type, values) for type in types if type.end is not None]
+    return min([3, *open, *lengths])
+
+
+def _values_each(type: TensorType, sizes: Mapping[str, int]) -> int:
+    """The score of an index tensor: where it has fewer elements than values, segments are empty."""
+    assert type.end is not None
+    return 3 if prod(shape_of(type, sizes)) >= type.end.evaluate(sizes) else 1
 
 
 # --- differences ----------------------------------------------------------------------------------
@@ -206,17 +214,19 @@ class _Trial:
         values = bind_sizes(program, dict(zip(self.names, self.shapes, strict=True)))
         self.results = [shape_of(type_of(v), values) for v in program.returned]
         self.work = 1 + Summary.of(program).total_work(values)
+        self.random = RandomArguments(program, values)
         target = "interpret" if self.work <= MOST_WORK_TO_INTERPRET else "cpu"
         self.function = function.with_target(target)
         self.derivative = function.with_target("cpu").derivative(*wrt)
-        self.compared = [self.names.index(name) for name in wrt or self.names]
+        real = [t.name for t in function.args if t.is_real]
+        self.compared = [self.names.index(name) for name in wrt or real]
         self.progress = progress
 
     def verdicts(self, rng: np.random.Generator, tolerance: float) -> list[Verdict]:
         """One per argument, at the first arguments where all differences say something."""
         first: list[Verdict] = []
         for interval in INTERVALS:
-            arguments = [rng.uniform(*interval, shape) for shape in self.shapes]
+            arguments = self.random.draw(rng, interval)
             adjoints = [rng.uniform(-1, 1, shape) for shape in self.results]
             if not self._finite(self.call(arguments)):
                 continue

@@ -35,6 +35,7 @@ from tadc.verify.gradients import (
     choose_sizes,
     widened,
 )
+from tadc.verify.random_arguments import RandomArguments
 
 Values = list[Array]
 
@@ -103,12 +104,13 @@ class _Trial:
         work = Summary.of(program).total_work(values)
         self.plain = function.with_target("interpret" if work <= MOST_WORK_TO_INTERPRET else "cpu")
         self.seed = seed
+        self.random = RandomArguments(program, values)
 
     def _arguments(self) -> Iterator[tuple[np.random.Generator, Values]]:
         """Random ones at which the results are finite."""
         rng = np.random.default_rng(self.seed)
         for interval in INTERVALS:
-            arguments = [rng.uniform(*interval, shape) for shape in self.shapes]
+            arguments = self.random.draw(rng, interval)
             if _finite(self._values(arguments)):
                 yield rng, arguments
 
@@ -122,7 +124,8 @@ class _Trial:
         """The largest error, at the first arguments where all differences say something."""
         first: float | None = None
         names = [t.name for t in self.function.args]
-        places = [names.index(name) for name in wrt or names]
+        real = [t.name for t in self.function.args if t.is_real]
+        places = [names.index(name) for name in wrt or real]
         derivative = self.function.forward(*wrt)
         for rng, arguments in self._arguments():
             directions = {n: rng.uniform(-1, 1, self.shapes[n]) for n in places}
@@ -141,7 +144,12 @@ class _Trial:
 
         def central(step: float) -> Values:
             up, down = (
-                self._values([a + s * directions.get(n, 0) for n, a in enumerate(arguments)])
+                self._values(
+                    [
+                        a + s * directions[n] if n in directions else a
+                        for n, a in enumerate(arguments)
+                    ]
+                )
                 for s in (step, -step)
             )
             return [(a - b) / (2 * step) for a, b in zip(up, down, strict=True)]

@@ -70,10 +70,13 @@ def _instances(
     sizes: Mapping[str, int],
     chosen: Mapping[str, int],
 ) -> Iterator[tuple[Instance, list[int]]]:
-    """The contributions to gradients that have elements, each with the one that is shown."""
+    """The contributions to gradients that have elements, each with the one that is shown.
+
+    Contributions by elements of index tensors are left out: which points they are, the data says.
+    """
     for link, contribution in contributions:
         instance = Instance(link, contribution, sizes)
-        if all(instance.shape):
+        if all(instance.shape) and not instance.reads_at_elements:
             yield instance, _element(instance, chosen)
 
 
