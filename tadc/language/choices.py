@@ -28,6 +28,7 @@ from tadc.language.conditions import (
     conjunction,
 )
 from tadc.language.scope import Scope
+from tadc.language.source import names_in
 
 Branch = Callable[[Scope], SSAValue]
 """Computes a value in the block of a scope."""
@@ -74,6 +75,7 @@ class Chooser:
 
     def choice(self, node: ast.IfExp, scope: Scope) -> SSAValue:
         """`body if test else orelse`."""
+        node = _in_turn(node, scope)
         test = node.test
 
         def branch(chosen: ast.expr, negated: bool) -> Branch:
@@ -187,6 +189,34 @@ class _Decision(NamedTuple):
 
 def _number(value: float, node: ast.AST) -> Branch:
     return lambda scope: scope.insert(ConstantOp(value), node).result
+
+
+def _in_turn(node: ast.IfExp, scope: Scope) -> ast.IfExp:
+    """The choice with the first part of its test around the others, where that protects them.
+
+    E1 if i >= 1 and idx[i - 1] == q else E2
+    (E1 if idx[i - 1] == q else E2) if i >= 1 else E2
+    """
+    match node.test:
+        case ast.BoolOp(op, [first, *rest]) if any(_protects(first, part, scope) for part in rest):
+            test = rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
+            inner = ast.IfExp(ast.copy_location(test, node.test), node.body, node.orelse)
+            inner = ast.copy_location(inner, node)
+            sides = (inner, node.orelse) if isinstance(op, ast.And) else (node.body, inner)
+            return ast.copy_location(ast.IfExp(first, *sides), node)
+        case _:
+            return node
+
+
+def _protects(first: ast.expr, part: ast.expr, scope: Scope) -> bool:
+    """True if a part of a condition compares indices by which another reads an index tensor."""
+    if compares_values(first, scope):
+        return False
+    elements = [n for n in ast.walk(first) if isinstance(n, ast.Subscript)]
+    inside = {name for n in elements for name in names_in(n)}
+    compared = {name.id for name in names_in(first) if name not in inside}
+    reads = (n for n in ast.walk(part) if isinstance(n, ast.Subscript))
+    return any(name.id in compared for n in reads for name in names_in(n.slice))
 
 
 def _links(chain: ast.Compare) -> list[ast.expr]:
