@@ -185,6 +185,7 @@ class Function(Runnable):
         from tadc.jacobian.jacobian import Jacobian
         from tadc.passes.derive.sparse_jacobian import SparseJacobianPass
 
+        _check_named(wrt)
         names = [t.name for t in self.results]
         of = [of] if isinstance(of, str) else of
         check_names("result", of, names)
@@ -199,6 +200,7 @@ class Function(Runnable):
 
         The Jacobian of the gradient: a symmetric matrix, also in its pattern.
         """
+        _check_named(wrt)
         _check_scalar(self.results, "Hessian")
         return self.gradient(wrt).jacobian(wrt)
 
@@ -228,6 +230,13 @@ class Function(Runnable):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Function, (self.program, self.target)
+
+
+def _check_named(wrt: object) -> None:
+    """Raise `ArgumentError` for an argument that is not given by its name."""
+    if not isinstance(wrt, str):
+        kind = type(wrt).__name__
+        raise ArgumentError(f"an argument is given by its name, a str, not by an object of {kind}")
 
 
 def _check_scalar(results: Sequence[Tensor], what: str = "gradient") -> None:

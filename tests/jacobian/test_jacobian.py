@@ -203,6 +203,10 @@ def test_misuse_is_explained() -> None:
         f.jacobian("x", of="z")
     with pytest.raises(ArgumentError, match="a Hessian needs one scalar result"):
         f.hessian("x")
+    with pytest.raises(ArgumentError, match="by its name"):
+        f.jacobian(0)
+    with pytest.raises(ArgumentError, match="by its name"):
+        tadc.compile("y = x**2").hessian(np.ones(1))
     with pytest.raises(ArgumentError, match="missing"):
         f.jacobian("x")(np.ones(3))
     with pytest.raises(SizeError, match="size"):
