@@ -23,6 +23,7 @@ from tadc.passes.derive.outline_reductions import OutlineReductionsPass
 from tadc.passes.derive.outline_stencils import OutlineStencilsPass
 from tadc.passes.derive.solve_elements import SolveElementsPass
 from tadc.passes.derive.solve_index_kernels import SolveIndexKernelsPass
+from tadc.passes.derive.sparse_jacobian import SparseJacobianPass
 from tadc.passes.derive.split_pullback import SplitPullbackPass
 from tadc.passes.derive.split_solves import SplitSolvesPass
 from tadc.passes.derive.zero_arguments import ZeroArgumentsPass
@@ -71,7 +72,18 @@ def derivative_passes(differentiate: DifferentiatePass) -> Pipeline:
     return Pipeline([*_derive_few_operations(differentiate), *_simplify_storage()])
 
 
-def _derive_few_operations(differentiate: DifferentiatePass) -> Sequence[Step]:
+def jacobian_passes(jacobian: SparseJacobianPass) -> Pipeline:
+    """From `tensor-index` to `simplified`, by the entries that `jacobian` describes."""
+    return Pipeline([*_derive_few_operations(jacobian), *_simplify_storage()])
+
+
+def passes_before_jacobian(jacobian: SparseJacobianPass) -> list[ModulePass]:
+    """The passes behind which `jacobian` finds the bands of its entries."""
+    passes = jacobian_passes(jacobian).passes
+    return passes[: passes.index(jacobian)]
+
+
+def _derive_few_operations(differentiate: DifferentiatePass | SparseJacobianPass) -> Sequence[Step]:
     """From `tensor-index` to definitions as small as they get, by as few operations as possible."""
     return [
         # algebra, before adjoints are there: those of few operations are few, and what a partial
@@ -87,15 +99,15 @@ def _derive_few_operations(differentiate: DifferentiatePass) -> Sequence[Step]:
     ]
 
 
-def _derive(differentiate: DifferentiatePass) -> Sequence[Step]:
+def _derive(differentiate: DifferentiatePass | SparseJacobianPass) -> Sequence[Step]:
     """From `tensor-index` to derivatives with bounds for every index."""
-    reverse = differentiate.mode == "reverse"
+    reverse = isinstance(differentiate, DifferentiatePass) and differentiate.mode == "reverse"
     return [
         # values that adjoints need get names first, so that no gradient computes a sum again
         Step("derivative", OutlineReductionsPass()),
         # long sums are reads now; what is left in formulas is written out
         *([Step("derivative", OutlineStencilsPass())] if reverse else []),
-        # adjoints as sums over unsolved equations, or tangents
+        # adjoints as sums over unsolved equations, or tangents, or entries of a Jacobian
         Step("derivative", differentiate),
         # equations must be solved before bounds: they decide what is left to bound
         Step("solved", SolveIndexKernelsPass()),

@@ -34,10 +34,11 @@ the same code without running it, and `stages` a derivative on the way to it. `i
 slow reference that all tests compare with.
 
 What `tadc.api.vjp` returns is a `pullback`: its program is cut in two, the value and, given what
-that saved, the gradients. Programs that update their arguments have an `inverse`, run in parts with
-linear systems between them. `ode` follows differential equations and derives their solutions.
-`frameworks` makes operations of programs for PyTorch and JAX; `torch` and `jax` have them as
-functions of their tensors.
+that saved, the gradients. A `jacobian` is a sparse matrix of derivatives, its pattern known from
+index sets. Programs that update their arguments have an `inverse`, run in parts with linear systems
+between them. `ode` follows differential equations and derives their solutions. `frameworks` makes
+operations of programs for PyTorch and JAX; `torch` and `jax` have them as functions of their
+tensors.
 
 What users see beside numbers
 -----------------------------

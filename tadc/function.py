@@ -22,6 +22,7 @@ from tadc.support.entries import entry
 
 if TYPE_CHECKING:
     from tadc.inverse.inverse import Inverse
+    from tadc.jacobian.jacobian import Jacobian
 
 Sizes = Mapping[str, int]
 
@@ -49,6 +50,7 @@ class Function(Runnable):
         """The program that it was made of, and by which pass, where that was here."""
         self._derived: Once[ModulePass, Function] = Once()
         self._inverses: Once[str, Inverse] = Once()
+        self._jacobians: Once[ModulePass, Jacobian] = Once()
 
     # --- looking ---
 
@@ -173,6 +175,35 @@ class Function(Runnable):
 
         return self._made(BatchPass(names), names)
 
+    @entry
+    def jacobian(self, wrt: str, of: str | Sequence[str] = ()) -> Jacobian:
+        """The derivatives of all results, or of those that `of` names, by one argument.
+
+        A function of the same arguments, whose value is a sparse matrix for each result: see
+        `Jacobian`. Which entries it has follows from the index sets of the program alone.
+        """
+        from tadc.jacobian.jacobian import Jacobian
+        from tadc.passes.derive.sparse_jacobian import SparseJacobianPass
+
+        _check_named(wrt)
+        names = [t.name for t in self.results]
+        of = [of] if isinstance(of, str) else of
+        check_names("result", of, names)
+        some = tuple(name for name in names if name in of)
+        first = SparseJacobianPass(wrt, some if len(some) < len(names) else ())
+        entries = self._made(first, (wrt,))
+        return self._jacobians.of(first, lambda: Jacobian(self, entries, first))
+
+    @entry
+    def hessian(self, wrt: str) -> Jacobian:
+        """The second derivatives of the only result, a scalar, by one argument.
+
+        The Jacobian of the gradient: a symmetric matrix, also in its pattern.
+        """
+        _check_named(wrt)
+        _check_scalar(self.results, "Hessian")
+        return self.gradient(wrt).jacobian(wrt)
+
     @recursing
     def _made(self, first: ModulePass, names: Sequence[str]) -> Function:
         """The program that `first` by these arguments and the passes behind it make, made once."""
@@ -201,13 +232,21 @@ class Function(Runnable):
         return Function, (self.program, self.target)
 
 
-def _check_scalar(results: Sequence[Tensor]) -> None:
-    """Raise `ArgumentError` where there is no gradient of these results."""
+def _check_named(wrt: object) -> None:
+    """Raise `ArgumentError` for an argument that is not given by its name."""
+    if not isinstance(wrt, str):
+        kind = type(wrt).__name__
+        raise ArgumentError(f"an argument is given by its name, a str, not by an object of {kind}")
+
+
+def _check_scalar(results: Sequence[Tensor], what: str = "gradient") -> None:
+    """Raise `ArgumentError` where there is no gradient, or Hessian, of these results."""
     if len(results) != 1 or results[0].shape:
         names = ", ".join(f"{t.name}[{', '.join(map(str, t.shape))}]" for t in results)
         raise ArgumentError(
-            f"a gradient needs one scalar result, not {names}",
-            hint="derivative(...) and vjp(...) take adjoints of any results",
+            f"a {what} needs one scalar result, not {names}",
+            hint="derivative(...) and vjp(...) take adjoints of any results; jacobian(...) gives "
+            "their derivatives",
         )
 
 
@@ -226,14 +265,17 @@ def _made(program: Program, first: ModulePass, names: Sequence[str], target: str
 def _from(first: ModulePass) -> Sequence[ModulePass]:
     """A pass and those behind it."""
     from tadc.passes.derive.differentiate import DifferentiatePass
+    from tadc.passes.derive.sparse_jacobian import SparseJacobianPass
     from tadc.passes.derive.zero_arguments import ZeroArgumentsPass
-    from tadc.passes.pipeline import derivative_passes, zeroing_passes
+    from tadc.passes.pipeline import derivative_passes, jacobian_passes, zeroing_passes
 
     match first:
         case DifferentiatePass():
             return derivative_passes(first).passes
         case ZeroArgumentsPass():
             return zeroing_passes(first).passes
+        case SparseJacobianPass():
+            return jacobian_passes(first).passes
         case _:
             return [first]
 

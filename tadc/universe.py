@@ -26,6 +26,7 @@ PASSES = {
     "outline-reductions": ("tadc.passes.derive.outline_reductions", "OutlineReductionsPass"),
     "outline-stencils": ("tadc.passes.derive.outline_stencils", "OutlineStencilsPass"),
     "differentiate": ("tadc.passes.derive.differentiate", "DifferentiatePass"),
+    "sparse-jacobian": ("tadc.passes.derive.sparse_jacobian", "SparseJacobianPass"),
     "solve-index-kernels": ("tadc.passes.derive.solve_index_kernels", "SolveIndexKernelsPass"),
     "solve-elements": ("tadc.passes.derive.solve_elements", "SolveElementsPass"),
     "absorb-conditions": ("tadc.passes.derive.absorb_conditions", "AbsorbConditionsPass"),

@@ -24,6 +24,12 @@ print(tadc.inverse_jvp(g, (np.ones(2),), np.ones(2)).s)
 try: tadc.inverse_jvp(f, (np.ones((2, 2)), np.ones(2)), np.ones(2))
 except tadc.TadcError as error: print(error)
 """
+JACOBIAN = """
+jacobian = tadc.compile("y[i] = x[i]**2", target="interpret").jacobian("x")
+print(str(jacobian).splitlines()[0])
+try: jacobian(np.ones(2))
+except tadc.TadcError as error: print(error)
+"""
 BASELINE = "print(tadc.compile('y[i] = exp(x[i])').emit('llvm'))"
 INTERPRETED = """
 f = tadc.compile("y[i] = 2 * x[i]", target="interpret")
@@ -60,6 +66,7 @@ def without(package: str) -> dict[str, str]:
         "text": BASELINE,
         "commands": COMMANDS if package == "llvmlite" else "",
         "systems": DENSE if package == "scipy" else "",
+        "jacobians": JACOBIAN if package == "scipy" else "",
     }
     start = f"import sys\nsys.modules[{package!r}] = None\nimport numpy as np\nimport tadc"
     code = f"\nprint({BETWEEN!r}, end='')\n".join([start, *tried.values()])
@@ -80,6 +87,13 @@ def test_a_call_says_what_to_install(package: str):
     text = without(package)["a call"]
     assert f"needs the package {package}, which cannot be imported: " in text
     assert text.endswith(f"\nhint: pip install {package}\n")
+
+
+def test_of_jacobians_matrices_alone_need_scipy():
+    first, text = without("scipy")["jacobians"].split("\n", 1)
+    assert first == "# dy_dx[i]: the derivative of y[i] by x[i]"
+    assert "a sparse Jacobian needs the package scipy" in text
+    assert text.endswith("\nhint: pip install scipy\n")
 
 
 def test_of_inverse_modes_linear_systems_alone_need_scipy():

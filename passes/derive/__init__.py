@@ -12,6 +12,7 @@ In the order of the pipeline
 - `outline_stencils`: names for written-out sums whose adjoint many elements will need
 - `differentiate`: adjoints as sums over equations; in other modes tangents, or what inverts the
   program
+- `sparse_jacobian`: instead of `differentiate`, the entries of a Jacobian that can differ from 0
 - `solve_index_kernels`: the integer solutions of these equations, and guards
 - `solve_elements`: indices that elements of index tensors are, and no loops over them
 - `absorb_conditions`: conditions inside a sum become part of its index set

@@ -13,4 +13,6 @@ What is asked of them is answered by the exact mathematics of `passes/polyhedral
 - `conditional_constants`: values of a body once some conditions are assumed true or false
 - `cells`: an index set cut by the conditions in the body of its reduction
 - `dependence`: the elements of one tensor that those of another one depend on
+- `bands`: bands of a Jacobian, entries at affine places
+- `band_flow`: the bands of all tensors of a program by one argument, and the entries in them
 """

@@ -24,6 +24,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, Variable, between
 from tadc.dialects.tix import elementwise as ew
 from tadc.once import cached_property
+from tadc.passes.index_sets.disjuncts import Disjunct
 from tadc.passes.index_sets.paths import Path
 from tadc.passes.index_sets.sets import index_set, quotient_constraints, quotients_of
 from tadc.passes.index_sets.space import Space, feasible
@@ -95,7 +96,7 @@ def dependences(
     found: dict[SSAValue, Dependences] = {}
     for op in definitions:
         collected: dict[SSAValue, _Chains] = {}
-        disjuncts: dict[Block, list[list[Constraint]]] = {}
+        disjuncts: dict[Block, list[Disjunct]] = {}
         for read in differentiable_reads(op):
             if read.tensor in wanted:
                 chains = collected.setdefault(read.tensor, _Chains(op))
@@ -178,21 +179,31 @@ def _composed(
 
 
 def _direct(
-    read: tix.ReadOp, definition: tix.DefineOp, found: dict[Block, list[list[Constraint]]]
+    read: tix.ReadOp, definition: tix.DefineOp, found: dict[Block, list[Disjunct]]
 ) -> list[Dependence]:
     """One dependence for each convex disjunct of the index set of a read."""
+    return [dependence for _, dependence in direct_dependences(read, definition, found)]
+
+
+def direct_dependences(
+    read: tix.ReadOp, definition: tix.DefineOp, found: dict[Block, list[Disjunct]]
+) -> list[tuple[Disjunct, Dependence]]:
+    """The convex disjuncts of the conditions around a read, each with the dependence in it.
+
+    `found` keeps the disjuncts of each block, for other reads of the definition.
+    """
     path = Path.to(read, definition)
     limits = [
         c for form, size in zip(read.forms, read.shape, strict=True) for c in between(0, form, size)
     ]
-    chains: list[Dependence] = []
+    chains: list[tuple[Disjunct, Dependence]] = []
     for disjunct in path.disjuncts(found):
         domain = [*index_set(definition), *path.ranges, *disjunct, *limits]
         quotients = quotients_of([*read.forms, *(c.form for c in domain)])
         domain += [c for q in quotients for c in quotient_constraints(q)]
         constraints = tuple(dict.fromkeys(domain))
         if feasible(constraints):
-            chains.append(Dependence((read,), tuple(read.forms), constraints))
+            chains.append((disjunct, Dependence((read,), tuple(read.forms), constraints)))
     return chains
 
 

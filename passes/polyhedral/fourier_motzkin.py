@@ -49,6 +49,46 @@ def project(
     return current
 
 
+def eliminate_exactly(
+    rows: Iterable[Row], eliminate: Iterable[int], context: Iterable[Row] = ()
+) -> Sequence[Row] | None:
+    """The rows projected along those of these columns that integers allow to.
+
+    The integer points of the result are those above which the system has integers: a column goes if
+    an equation has it with coefficient ±1, or no two bounds of it have larger ones. Other columns
+    stay. None where rows and context, as in `project`, exclude each other.
+    """
+    known, rest = tidy(context), set(eliminate)
+    current: Sequence[Row] | None = tidy(rows)
+    # Substitution adds no rows: what is implied may stay until all equations are gone.
+    while current is not None and (units := [j for j in rest if _has_unit(current, j)]):
+        rest.remove(units[0])
+        current = eliminate_column(current, units[0])
+    if known is None or current is None:
+        return None
+    current = irredundant(current, known)
+    while current is not None and (exact := [j for j in rest if _is_exact(current, j)]):
+        rest.remove(j := min(exact, key=_pairs(current)))
+        shadow = eliminate_column(current, j)
+        current = None if shadow is None else irredundant(shadow, known)
+    return current
+
+
+def _has_unit(rows: Sequence[Row], j: int) -> bool:
+    """True if an equation has column j with coefficient ±1."""
+    lower, upper, _ = split_by_sign(rows, j)
+    equation = _equation(lower, upper, j)
+    return equation is not None and equation[j] == 1
+
+
+def _is_exact(rows: Sequence[Row], j: int) -> bool:
+    """True if the projection along column j has no integer point without one above it."""
+    lower, upper, _ = split_by_sign(rows, j)
+    if _equation(lower, upper, j) is not None:
+        return _has_unit(rows, j)
+    return all(row[j] == 1 for row in lower) or all(row[j] == -1 for row in upper)
+
+
 def project_bounds(
     rows: Sequence[Row], variable: int, eliminate: Iterable[int], context: Sequence[Row] = ()
 ) -> tuple[Matrix, Matrix]:

@@ -49,6 +49,22 @@ def normal_basis(basis: Matrix, preference: Sequence[int]) -> tuple[Matrix, tupl
     return transpose(tuple(chosen), len(basis)) if chosen else ((),) * len(basis), tuple(pivots)
 
 
+def echelon_basis(generators: Sequence[Row], rows: int) -> tuple[Matrix, Row]:
+    """A basis of the lattice that vectors of so many rows generate, and the pivot row of each.
+
+    Each basis vector is zero in the rows above its pivot, where it is positive; pivots ascend.
+    """
+    columns: _Columns = list(generators)
+    basis: _Columns = []
+    pivots: list[int] = []
+    for row in range(rows):
+        if any(column[row] for column in columns):
+            pivot, columns = _eliminate(columns, row)
+            basis.append(pivot)
+            pivots.append(row)
+    return tuple(basis), tuple(pivots)
+
+
 def shortest(directions: Sequence[Row], vector: Row) -> list[Fraction]:
     """The rational z for which `vector + Σ z_c K_c` is shortest, for independent directions K.
 

@@ -82,7 +82,7 @@ class Compiled:
         `SizeError` for sizes that no call can have.
         """
         check_precision(precision)
-        known = self._named_sizes(sizes) if sizes or not self.program.summary.size_names() else None
+        known = self.named_sizes(sizes) if sizes or not self.program.summary.size_names() else None
         kind = LONG_CALLS if known is None else self.size_class(known)
         made = self._executables.get((precision, kind))
         return made or self.kind(self._factored.of(precision, kind), precision, kind)
@@ -138,7 +138,7 @@ class Compiled:
             self.program.origin.check_sizes(sizes)
         return sizes
 
-    def _named_sizes(self, given: Mapping[str, int] | None) -> Mapping[str, int]:
+    def named_sizes(self, given: Mapping[str, int] | None) -> Mapping[str, int]:
         """Every size of the program, where callers choose those that are given."""
         chosen = chosen_sizes(self.program, given or {})
         return self.sizes_for(argument_shapes(self.program.summary, chosen))

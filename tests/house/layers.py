@@ -21,6 +21,7 @@ LAYERS = (
     ("tadc.view",),
     ("tadc.ode", "tadc.pullback", "tadc.explain", "tadc.verify", "tadc.checked_plan"),
     ("tadc.function",),
+    ("tadc.jacobian",),
     ("tadc.runnable",),
     ("tadc.stages",),
     ("tadc.inverse",),

@@ -22,7 +22,7 @@ from tests.support.paths import ROOT
 PAGE = ROOT / "docs" / "api.md"
 ENTRY = re.compile(r"^(?:### |\| )`(\w[^`]*)`", re.MULTILINE)
 ENTRIES = [e for e in ENTRY.findall(PAGE.read_text(encoding="utf-8")) if "." in e or "(" in e]
-OBJECTS = ("f", "memory", "kept", "flow", "verdict", "mode_verdict", "error")
+OBJECTS = ("f", "j", "memory", "kept", "flow", "verdict", "mode_verdict", "error")
 """Objects of the page whose attributes are public as far as they do not begin with `_`."""
 
 OF_EXCEPTIONS = {"args", "add_note", "with_traceback"}

@@ -57,6 +57,15 @@ def test_newton_converges_quadratically():
     assert slope_error < 1e-8
 
 
+def test_newton_converges_with_a_sparse_jacobian():
+    lengths, error, entries = run("elliptic.py")
+    assert len(lengths) <= 7
+    assert all(b < 0.2 * a**2 for a, b in pairwise(lengths[1:5]))
+    assert lengths[-1] < 1e-12
+    assert error < 5e-3
+    assert entries == 5 * 40**2 - 4 * 40
+
+
 def test_every_example_is_tested():
     tests = Path(__file__).read_text(encoding="utf-8")
     assert [p.name for p in EXAMPLES.glob("*.py") if f'run("{p.name}")' not in tests] == []

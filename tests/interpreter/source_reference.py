@@ -30,10 +30,10 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 def reference(source: str, arguments: Arrays) -> list[np.ndarray]:
     """The results of a program; implicit ranges only for indices that stand alone somewhere."""
     python = source.replace("[]", "[()]")  # `s: f64[]` is all that Python's grammar lacks
-    return _Program(ast.parse(python), arguments).run()
+    return PythonProgram(ast.parse(python), arguments).run()
 
 
-class _Program:
+class PythonProgram:
     def __init__(self, tree: ast.Module, arguments: Arrays):
         self.statements = tree.body
         # in the order of declarations, or else of first use
@@ -122,7 +122,7 @@ class _Program:
 class _Translate(ast.NodeTransformer):
     """From the language to Python."""
 
-    def __init__(self, program: _Program):
+    def __init__(self, program: PythonProgram):
         self.program = program
 
     def head(self, head: ast.expr, body: ast.AST) -> tuple[str, ast.expr]:

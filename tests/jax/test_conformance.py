@@ -27,6 +27,7 @@ SHAPES: dict[str, Sequence[tuple[int, ...]]] = {
     "convolution": [(12,), (3,)],
     "coupled": [(7, 7)],
     "diagonal": [(3, 3)],
+    "elliptic": [(3, 3), (3, 3)],
     "gaussian": [(3, 2), (4, 2), (4,)],
     "layer": [(1, 2, 3, 3), (2, 2, 3, 3), (2,)],
     "leapfrog": [(4,), (4,), ()],

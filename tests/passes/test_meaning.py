@@ -27,8 +27,10 @@ from tadc.passes.algebra.factoring import block_sums
 from tadc.passes.analysis.properties import precisions_set
 from tadc.passes.analysis.stage_checks import require_bounded
 from tadc.passes.code_pipeline import code_passes, summing_passes
+from tadc.passes.derive.sparse_jacobian import SparseJacobianPass
 from tadc.passes.layout import outline_values
 from tadc.passes.lowering.set_precision import set_precision
+from tadc.passes.pipeline import jacobian_passes
 from tadc.passes.scheduling.costs import line_reuse, tile_cost
 from tadc.passes.scheduling.tiles import (
     block_sizes,
@@ -175,6 +177,26 @@ def check_zero_arguments(seed: int) -> None:
 @chunks(5, of=100, start=4000)
 def test_zero_arguments_keeps_the_meaning(first: int) -> None:
     check_seeds(check_zero_arguments, range(first, first + CHUNK))
+
+
+def check_sparse_jacobian(seed: int) -> None:
+    """What is behind `sparse-jacobian` keeps the entries; `tests/jacobian` says what they are."""
+    case = random_case(seed, **EVERYTHING)
+    module = case.function.program.module.clone()
+    wrt = random.Random(seed).choice([t.name for t in case.function.args])
+    expected: list[np.ndarray] = []
+    for step in jacobian_passes(SparseJacobianPass(wrt)).passes:
+        apply_checked(step, module)
+        module.verify()
+        if expected or step.name == "sparse-jacobian":
+            found = interpret(program_of(module), case.values)
+            expected = expected or found
+            assert_close(found, expected, 1e-11, step.name)
+
+
+@chunks(5, of=100, start=4500)
+def test_sparse_jacobian_keeps_the_meaning(first: int) -> None:
+    check_seeds(check_sparse_jacobian, range(first, first + CHUNK))
 
 
 def check_split_solves(seed: int) -> None:

@@ -13,4 +13,5 @@ the derivative of its scalars is emitted where a gradient asks for it.
 - `shared_adjoints`: equivalent adjoints are emitted once, and copied
 - `forward_scalars`: the tangent of one definition
 - `forward_sweep`: the tangents of all definitions, first to last
+- `band_tangents`: the entries of a Jacobian, band by band
 """

@@ -7,7 +7,7 @@ for, and reads from the stored result what is cheaper read than computed again.
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, field
 from functools import reduce
 
@@ -122,7 +122,11 @@ class LocalValues:
 
     def require(self, op: Operation, frame: Frame) -> None:
         """Copy what `op` uses from outside."""
-        for v in free_values(op):
+        self.require_values(free_values(op), frame)
+
+    def require_values(self, values: Iterable[SSAValue], frame: Frame) -> None:
+        """Copy what defines these scalars, and quotients of indices."""
+        for v in values:
             if not is_available(v, frame):
                 self._make_available(v, frame)
 

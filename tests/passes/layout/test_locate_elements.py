@@ -17,7 +17,8 @@ from tests.support.campaign import seeds
 SIZES = {"N": 6, "E": 14, "V": 5, "K": 3, "J": 4}
 
 PROGRAMS = {
-    "segments": "dst: range(N)[E]\nx: f64[E, K]\ny[i in range(N), k] = sum[e, dst[e] == i](x[e, k])",
+    "segments": "dst: range(N)[E]\nx: f64[E, K]\n"
+    "y[i in range(N), k] = sum[e, dst[e] == i](x[e, k])",
     "sorted": "dst: sorted(range(N))[E]\nx: f64[E]\ny[i in range(N)] = sum[e, dst[e] == i](x[e])",
     "maximum": "dst: range(N)[E]\nx: f64[E]\ny[i in range(N)] = max[e, dst[e] == i](x[e])",
     "strides": "a: range(V)[2*E + 1]\nx: f64[E]\ny[q in range(V)] = sum[e, a[2*e + 1] == q](x[e])",
@@ -112,7 +113,8 @@ def test_what_cannot_be_located_stays() -> None:
 
 def test_an_element_that_a_condition_protects_is_not_read_ahead() -> None:
     f = tadc.compile(
-        "a: range(V)[E]\nx: f64[E]\ny[i in range(E + 1)] = sum[j, a[j] == a[i]](x[j]) if i < E else 0"
+        "a: range(V)[E]\nx: f64[E]\n"
+        "y[i in range(E + 1)] = sum[j, a[j] == a[i]](x[j]) if i < E else 0"
     )
     a, x = np.array([0, 1, 0]), np.array([1.0, 2.0, 4.0])
     np.testing.assert_array_equal(f(a, x, V=2), [5, 2, 5, 0])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tadc.passes.polyhedral.lattice import normal_basis, shortest
+from tadc.passes.polyhedral.lattice import echelon_basis, normal_basis, shortest
 from tadc.passes.polyhedral.matrix import Matrix, multiply, transpose
 from tadc.passes.polyhedral.smith import smith_normal_form
 
@@ -105,3 +105,25 @@ def test_the_shortest_vector_is_orthogonal_to_all_directions() -> None:
     rest = [v + e for v, e in zip((-4, 1, 1), ends, strict=True)]
     assert all(sum(x * y for x, y in zip(rest, d, strict=True)) == 0 for d in directions)
     assert shortest([], (1, 2)) == []
+
+
+@exact
+@given(
+    st.integers(0, 4).flatmap(
+        lambda n: st.lists(st.tuples(*[st.integers(-4, 4)] * n), max_size=5).map(
+            lambda columns: (n, columns)
+        )
+    )
+)
+def test_an_echelon_basis_generates_the_same_lattice(
+    case: tuple[int, list[tuple[int, ...]]],
+) -> None:
+    rows, columns = case
+    basis, pivots = echelon_basis(columns, rows)
+    assert list(pivots) == sorted(set(pivots))
+    for column, pivot in zip(basis, pivots, strict=True):
+        assert column[pivot] > 0 and not any(column[:pivot])
+    own = transpose(tuple(basis), rows) if basis else ()
+    given_ = transpose(tuple(columns), rows) if columns else ()
+    without_zeros = [row for row in hermite(given_) if any(row)] if rows and columns else []
+    assert [row for row in hermite(own) if any(row)] == without_zeros
