@@ -123,7 +123,11 @@ def _names(wrt: str | Sequence[str] | None) -> tuple[str, ...]:
 
 @entry
 def jvp(
-    f: Function | Flow, arguments: Sequence[Any], tangents: Sequence[Any] | Mapping[str, Any], /
+    f: Function | Flow,
+    arguments: Sequence[Any],
+    tangents: Sequence[Any] | Mapping[str, Any],
+    /,
+    **sizes: int,
 ) -> tuple[Results, Results]:
     """The value of `f` and its derivative in a direction: `y, ydot = jvp(f, (a, b), (adot, bdot))`.
 
@@ -131,9 +135,13 @@ def jvp(
     None need is not computed. They may be given by name too, as `{"a": adot}`, those of other
     arguments being 0. Both come as one array, or as named tuples where `f` has several results.
     Costs a small constant times `f`, and no more memory than `f` and the tangents of what it keeps.
-    Raises `ArgumentError` where the numbers of arguments and tangents differ. Takes a flow
-    (`tadc.ode`) too.
+    Raises `ArgumentError` where the numbers of arguments and tangents differ. Sizes that no array
+    tells are given by name. Takes a flow (`tadc.ode`) too.
     """
+    if sizes and isinstance(f, Function):
+        arguments = f.runner.bind(arguments, sizes)
+        if not isinstance(tangents, Mapping):
+            tangents = _without_sizes(f, tangents)
     names = [t.name for t in f.args]
     tangents = by_name(tangents, names, "argument") if isinstance(tangents, Mapping) else tangents
     if not isinstance(f, Function):
@@ -152,6 +160,12 @@ def jvp(
     computed = forward.call([*arguments, *seeds], {})
     values, derivatives = computed[: len(f.results)], computed[len(f.results) :]
     return one_or_named(f.results, values), one_or_named(f.results, derivatives)
+
+
+def _without_sizes(f: Function, tangents: Sequence[Any]) -> list[Any]:
+    """Tangents for all arguments, where those of sizes are left out."""
+    given = iter(tangents)
+    return [*(None if t.dtype == "size" else next(given, None) for t in f.args), *given]
 
 
 @entry

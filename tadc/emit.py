@@ -54,8 +54,10 @@ def emit(compiled: Compiled, kind: str, sizes: Mapping[str, int] | None, precisi
     """
     if kind == "source":
         return str(compiled.program)
+    if kind == "located":
+        return str(compiled.executor.program)
     if kind != "plan" and kind not in TEXTS:
-        raise unknown_name("kind of text", kind, ("source", "plan", *TEXTS))
+        raise unknown_name("kind of text", kind, ("source", "located", "plan", *TEXTS))
     if kind == "plan":
         return str(loop_plan(compiled.executor, sizes, precision))
     text = TEXTS[kind]

@@ -72,19 +72,23 @@ class Runnable:
 
     @entry
     def result_shapes(
-        self, shapes: Sequence[Sequence[Size]], integers: Integers = NUMBERS
+        self, shapes: Sequence[Sequence[Size]], integers: Integers = NUMBERS, **sizes: Size
     ) -> list[tuple[Size, ...]]:
         """The shapes of the results for arguments of these shapes, each in order.
+
+        Size arguments are given by name, as in calls: `f.result_shapes([(5,), (5,)], B=3)`.
 
         Nothing is compiled or run. With `integers` of a framework that traces programs for any
         sizes dimensions may be symbolic: see `tadc.sizes`. Raises `SizeError` for sizes that do
         not fit, `ArgumentError` for ranks, and `RangeError` where the program would read outside of
         a tensor; where sizes are symbolic, the call that runs the program does.
         """
-        return self.compiled.result_shapes(shapes, integers)
+        return self.compiled.result_shapes(self._with_sizes(shapes, sizes), integers)
 
     @entry
-    def plan(self, shapes: Sequence[Sequence[int]], precision: str = "f64") -> NativePlan:
+    def plan(
+        self, shapes: Sequence[Sequence[int]], precision: str = "f64", **sizes: int
+    ) -> NativePlan:
         """This program for arguments of these shapes, as one call of machine code on addresses.
 
         See `NativePlan`. Tensors of undeclared precision are `precision`, f32 or f64. Raises
@@ -92,7 +96,19 @@ class Runnable:
         """
         from tadc.runtime.runner import native_plan
 
-        return native_plan(self.runner, shapes, precision)
+        return native_plan(self.runner, self._with_sizes(shapes, sizes), precision)
+
+    def _with_sizes(
+        self, shapes: Sequence[Sequence[Size]], sizes: Mapping[str, Size]
+    ) -> list[Sequence[Size]]:
+        """The shapes of all arguments, where those that are sizes may be given by name."""
+        given, found = iter(shapes), list[Sequence[Size]]()
+        for t in self.args:
+            if t.name in sizes and t.dtype == "size":
+                found.append((sizes[t.name],))
+            elif (shape := next(given, None)) is not None:
+                found.append(shape)
+        return [*found, *given]
 
     @entry
     def pullback_memory(self, *positional: Any, **named: Any) -> PullbackMemory:

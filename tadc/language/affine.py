@@ -120,7 +120,8 @@ class _Reader:
         message = f"{name} is neither an index nor a size here"
         declared = f"{self.of or 'x'}: real[{name}]"
         if self.of is None or not name.islower():
-            hint = close or f"a declaration names a size: write {declared} on a line above"
+            hint = f"a declaration names a size: write {declared} on a line above"
+            hint = close or (hint if self.of else f"{hint}, or {name}: size for one of the caller")
             return names.fail(UnknownNameError, node, message, hint, size=name)
         hint = close or (
             f"nothing is summed implicitly: write sum[{name}](...){self._as_own_index(name)}; "

@@ -137,11 +137,15 @@ def _check_dtype(parameter: Parameter, array: Array, beside: Sequence[Any]) -> N
     wanted = DTYPES.get(parameter.dtype)
     if array.dtype == wanted or (wanted is None and array.dtype in FLOATS.values()):
         return
+    hint = conversion(parameter.name, array.dtype, wanted or _precision_beside(array.dtype, beside))
+    if wanted is None and array.dtype.kind in "iu" and array.ndim:
+        shape = ", ".join("NMLKJI"[n % 6] for n in range(array.ndim))
+        hint += f"; an index tensor is declared: {parameter.name}: range(V)[{shape}]"
     raise DtypeError(
         f"the argument {parameter.name} has dtype {array.dtype}, "
         f"not {wanted or 'float32 or float64'}",
         parameter.span,
-        conversion(parameter.name, array.dtype, wanted or _precision_beside(array.dtype, beside)),
+        hint,
         argument=parameter.name,
     )
 
