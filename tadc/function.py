@@ -73,7 +73,7 @@ class Function(Runnable):
     def emit(self, kind: str, sizes: Sizes | None = None, precision: str = "f64") -> str:
         """This program as text: as `source`, or exactly as a call runs it.
 
-        `located` has the views of index tensors along which sums run (`locate-elements`), `plan` and
+        `located` has views of index tensors along which sums run (`locate-elements`), `plan` and
         `scheduled` show loops, `llvm`, `llvm-optimized` and `assembly` the code of the
         target `cpu`, `cuda` and `ptx` that of `cuda`. It is the next call of these sizes (by name)
         in which tensors of undeclared precision are `precision`, f32 or f64; without sizes it is a

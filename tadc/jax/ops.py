@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
+from tadc.errors import UnsupportedError
 from tadc.frameworks import signature
 from tadc.frameworks.inverse import InverseMode
 from tadc.frameworks.operation import Operation
@@ -31,6 +32,18 @@ _NOT_FOR_JIT = (jax.core.Tracer, np.ma.MaskedArray)
 """Values of a call that is traced already, and arrays whose mask `jax.jit` would not see."""
 
 
+def _check_real(function: Function) -> None:
+    """Raise `UnsupportedError` for programs with index tensors: JAX runs none so far."""
+    for t in function.args:
+        if not t.is_real:
+            what = "an index tensor" if t.dtype == "int" else "a size"
+            raise UnsupportedError(
+                f"{t.name} is {what}, which operations of JAX do not take yet",
+                function.program.span_of_argument(t.name),
+                "tadc.compile(...) takes it in NumPy, tadc.torch.op(...) in PyTorch",
+            )
+
+
 class Op:
     """A program as a function of JAX, which `op` makes.
 
@@ -39,6 +52,7 @@ class Op:
     """
 
     def __init__(self, found: Signature, name: str = "tadc", doc: str | None = None):
+        _check_real(found.function)
         self.function: Function = found.function
         """The program: `op.function(...)` computes the same in NumPy."""
         self.__name__ = self.__qualname__ = name
