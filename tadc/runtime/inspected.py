@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from tadc.program import Program, recursing
 from tadc.runtime.arguments import DTYPES, Array, as_array, check_rank
 from tadc.runtime.executable import Executable, Plan, Strides
 from tadc.runtime.index_arrays import check_range, check_sorted, in_32_bits, index_array
+from tadc.runtime.inspectors import code
 from tadc.runtime.located import View, views_of
 from tadc.runtime.parameters import Parameter
 from tadc.runtime.runner import Prepared, Runner
@@ -29,6 +30,10 @@ from tadc.runtime.size_class import LONG_CALLS, SizeClass
 from tadc.runtime.view_store import STORE, Entry
 from tadc.sizes import shape_of
 from tadc.support.recent import Recent
+
+MOST_BYTES_COMPARED = 1 << 16
+"""Bytes of an index array without views up to which it is compared with that of the call before:
+to check a longer one again takes as long as that."""
 
 MOST_SHAPES = 1024
 """The number of shapes of arguments whose sizes a program remembers."""
@@ -62,6 +67,34 @@ class _IndexArgument:
         return in_32_bits(name, array, locate)
 
 
+class _Last(NamedTuple):
+    """The arguments of a call, as far as what the executor got for them depends on them."""
+
+    indices: Sequence[tuple[int, Array, Array]]
+    """The number of each index argument, its array as it was, and that in 32 bits."""
+    sizes: Sequence[tuple[int, Any, Array]]
+    """The number of each size argument, the size, and the array that stands for it."""
+    shapes: Sequence[tuple[int, tuple[int, ...]]]
+    """The number and the shape of each real argument."""
+    views: Sequence[Array]
+
+    def extended(self, values: Sequence[Any]) -> list[Any] | None:
+        """The arguments of the executor, for a call with these index arrays, sizes and shapes."""
+        found, pairs = [*values, *self.views], list[Any]()
+        for n, shape in self.shapes:
+            value = found[n]
+            if type(value) is not np.ndarray or value.shape != shape:
+                return None
+        for n, size, array in self.sizes:
+            if found[n] != size:
+                return None
+            found[n] = array
+        for n, copy, checked in self.indices:
+            pairs += (found[n], copy)
+            found[n] = checked
+        return found if not pairs or code().equal(*pairs) else None
+
+
 class InspectedRunner(Runner):
     """A program with index tensors, or with sizes that callers give, that is called."""
 
@@ -77,11 +110,18 @@ class InspectedRunner(Runner):
             if isinstance(t.type.element, IndexRange)
         }
         self._sizes = [n for n, (_, t) in enumerate(inputs) if t.type.is_size]
+        self._real = [n for n, (_, t) in enumerate(inputs) if t.type.is_real]
+        self._last_arguments: _Last | None = None
         self._ends: Recent[object, Sequence[int | None]] = Recent(MOST_SHAPES)
 
     def call(
         self, positional: Sequence[Any], named: Mapping[str, Any], out: Any = None
     ) -> list[Any]:
+        last = self._last_arguments
+        if last is not None and out is None:  # most calls are like an earlier one
+            values = self.in_order(positional, named) if named else positional
+            if len(values) == len(self.names) and (found := last.extended(values)):
+                return self._executor.call(found, {})
         if out is not None and "out" in self.names:
             named, out = {**named, "out": out}, None
         return self._executor.call(self._inspected(positional, named), {}, out)
@@ -114,16 +154,29 @@ class InspectedRunner(Runner):
         arrays = self._arrays(values, {})
         ends = self._ends_for(tuple(a.shape for a in arrays))
         entries: dict[str, Entry] = {}
+        copies: list[Array] = []
         for (name, argument), end in zip(self._indices.items(), ends, strict=True):
             array = arrays[argument.number]
             if argument.has_views and end is not None:
                 entries[name] = argument.entry(array, end)
+                copies.append(entries[name].array)
                 values[argument.number] = entries[name].in_32_bits
             else:
+                if array.nbytes <= MOST_BYTES_COMPARED:
+                    array = array.copy()
+                    copies.append(array)
                 values[argument.number] = argument.checked(array, end)
-        for n in self._sizes:
-            values[n] = arrays[n]
-        return [*values, *(_view(entries[view.of], view) for view in self._views)]
+        sizes = [(n, values[n], arrays[n]) for n in self._sizes]
+        for n, _, array in sizes:
+            values[n] = array
+        views = [_view(entries[view.of], view) for view in self._views]
+        numbers = [argument.number for argument in self._indices.values()]
+        if len(copies) == len(numbers):
+            pairs = zip(numbers, copies, strict=True)
+            indices = [(n, copy, values[n]) for n, copy in pairs]
+            shapes = [(n, arrays[n].shape) for n in self._real]
+            self._last_arguments = _Last(indices, sizes, shapes, views)
+        return [*values, *views]
 
     def _arrays(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Array]:
         """The arguments as arrays, whose elements are not looked at."""
