@@ -160,6 +160,8 @@ def locating_passes() -> Pipeline:
         [
             *locate,
             *locate,
+            # conditions on indices that other conditions stood beside are bounds now
+            Step("simplified", AbsorbConditionsPass()),
             Step("simplified", InferRangesPass()),
             Step("simplified", SimplifySumsPass()),
         ]

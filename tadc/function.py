@@ -214,7 +214,7 @@ def _check_scalar(results: Sequence[Tensor]) -> None:
 def _made(program: Program, first: ModulePass, names: Sequence[str], target: str) -> Program:
     """The program that `first` by these arguments and the passes behind it make of `program`."""
     program.check_arguments(names)
-    if not program.args:
+    if not any(t.is_real for t in program.args):
         verb = "batch" if first.name == "batch" else "derive with respect to"
         raise ArgumentError(f"the program has no argument to {verb}")
     results = len(names or program.args) if first.name == "differentiate" else 1

@@ -49,6 +49,11 @@ class Tensor:
     dtype: str
     shape: tuple[int | str, ...]
 
+    @property
+    def is_real(self) -> bool:
+        """True if the elements are real numbers, by which programs are derived."""
+        return self.dtype not in ("int", "size")
+
     @staticmethod
     def of(name: str, type: TensorType) -> Tensor:
         forms = () if type.is_size else type.shape

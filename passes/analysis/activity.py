@@ -7,7 +7,7 @@ from collections.abc import Container, Iterable
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.passes.rewriting.programs import reads_of
+from tadc.passes.rewriting.programs import accesses_of, reads_of
 
 
 def varied(
@@ -19,7 +19,7 @@ def varied(
     """
     found = set(starts)
     for op in program.definitions:
-        if op.result not in constant and any(read.tensor in found for read in reads_of(op)):
+        if op.result not in constant and any(read.tensor in found for read in accesses_of(op)):
             found.add(op.result)
     return found
 

@@ -55,6 +55,7 @@ from xdsl.ir import Operation, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, TensorType
 from tadc.dialects.tix.attributes import shape_map
+from tadc.dialects.tix.types import index_range
 from tadc.passes.analysis.activity import varied
 from tadc.passes.analysis.properties import axes_apart
 from tadc.passes.analysis.stage_checks import require_no_views
@@ -96,10 +97,14 @@ class BatchPass(ProgramPass):
 
     def rewrite(self, program: tix.ProgramOp) -> tix.ProgramOp:
         require_no_views(program)
-        unknown = [name for name in self.arguments if name not in program.arguments]
-        if unknown:
-            raise PassFailure(program.location, f"no argument is named {unknown[0]}")
-        return batch(program, self.arguments or tuple(program.arguments), self.results)
+        sizes = [name for name, v in program.arguments.items() if type_of(v).is_size]
+        for name in self.arguments:
+            if name not in program.arguments:
+                raise PassFailure(program.location, f"no argument is named {name}")
+            if name in sizes:
+                raise PassFailure(program.location, f"{name} is a size, which has no index")
+        every = tuple(name for name in program.arguments if name not in sizes)
+        return batch(program, self.arguments or every, self.results)
 
 
 def batch(
@@ -155,7 +160,7 @@ def _with_invariants(program: tix.ProgramOp, batched: Collection[SSAValue]) -> t
     """
 
     def is_invariant(op: Operation) -> bool:
-        reads = (o for o in op.walk() if isinstance(o, tix.ReadOp))
+        reads = (o for o in op.walk() if isinstance(o, tix.ReadOp | tix.AtOp))
         return isinstance(op, tix.ReductionOp) and all(r.tensor not in batched for r in reads)
 
     def is_named(op: tix.ReductionOp, definition: tix.DefineOp) -> bool:
@@ -183,7 +188,10 @@ def _names(program: tix.ProgramOp) -> set[str]:
 
 def _longer(type: TensorType, size: Affine) -> TensorType:
     """The type with a dimension of this size in front."""
-    return TensorType(shape_map([size, *type.shape]), type.element)
+    element = type.element
+    if isinstance(element, tix.IndexRange) and element.is_sorted:
+        element = index_range(element.end)  # each slice is in order, not one after the other
+    return TensorType(shape_map([size, *type.shape]), element)
 
 
 def _define(
@@ -209,8 +217,11 @@ class _Batcher(Cloner):
         self.batched = batched
 
     def copy(self, op: Operation) -> None:
-        if not (isinstance(op, tix.ReadOp) and op.tensor in self.batched):
+        if not (isinstance(op, tix.ReadOp | tix.AtOp) and op.tensor in self.batched):
             return super().copy(op)
         self.builder.location = op.location
-        forms = [self.index, *map(self.form, op.forms)]
-        self.values[op.result] = self.builder.read(self.value(op.tensor), forms)
+        tensor, forms = self.value(op.tensor), [self.index, *map(self.form, op.forms)]
+        if isinstance(op, tix.AtOp):
+            self.indices[op.result] = self.builder.at(tensor, forms, op.is_clamped)
+        else:
+            self.values[op.result] = self.builder.read(tensor, forms)

@@ -104,6 +104,11 @@ class DifferentiatePass(ProgramPass):
         ):
             if unknown := [name for name in names if name not in known]:
                 raise PassFailure(program.location, f"no {what} is named {unknown[0]}")
+        for name in self.wrt:
+            if not type_of(value := program.arguments[name]).is_real:
+                what = "an index tensor" if type_of(value).is_index else "a size"
+                reason = f"{name} is {what}: there is no derivative by whole numbers"
+                raise PassFailure(value.location, reason, "derive by arguments of real numbers")
         match self.mode:
             case "reverse":
                 return self._reverse(program)

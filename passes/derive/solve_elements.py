@@ -8,8 +8,8 @@ on that index. They may depend on others of the sum:
     dx[p, k] = sum[i, e, dst[e] == i and src[e] == p](dy[i, k] * c[e])
     dx[p, k] = sum[e, src[e] == p](dy[dst[e], k] * c[e])
 
-What bounds the index is a condition on the element then. Where it also bounds other indices of the
-sum, these are those of a sum inside, or they would have no bounds.
+What bounds the index is a condition on the element then. Another index of the sum that only this
+one bounds is that of a sum inside.
 """
 
 from __future__ import annotations
@@ -73,7 +73,15 @@ def _without(index: SSAValue, op: tix.ReductionOp) -> list[Constraint]:
     halves = [h for c in op.constraints if c.form[index] for h in _inequalities(c)]
     lower = [form for form in halves if form[index] > 0]
     upper = [form for form in halves if form[index] < 0]
-    return rest + [Constraint(low + high) for low in lower for high in upper]
+    joined = [Constraint(low + high) for low in lower for high in upper]
+    # the others follow from what the term asks of the element
+    return rest + [c for c in joined if {*c.form.indices} & {*op.indices}]
+
+
+def _has_bounds(index: SSAValue, constraints: Sequence[Constraint]) -> bool:
+    """True if an index has bounds on both sides."""
+    sides = {(c.form[index] > 0) for c in constraints if c.form[index]}
+    return len(sides) == 2 or any(c.equality and c.form[index] for c in constraints)
 
 
 def _inequalities(constraint: Constraint) -> list[Affine]:
@@ -88,10 +96,9 @@ class _Solver(Cloner):
             return super().copy_reduction(op)
         index, form = found
         about = [c for c in op.constraints if c.form[index]]
-        # what bounds other indices by the element is the set of a sum inside
-        needed = indices_of(form.indices)
-        nested = [v for v in op.indices if v is not index and v not in needed]
-        nested = [v for v in nested if any(c.form[v] for c in about)]
+        others = [v for v in op.indices if v is not index]
+        # what only the element bounds is an index of a sum inside
+        nested = [v for v in others if not _has_bounds(v, _without(index, op))]
         outside = [v for v in op.indices if v is not index and v not in nested]
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
@@ -105,12 +112,22 @@ class _Solver(Cloner):
             cloner.indices[index] = cloner.form(form)
             if nested:
                 return cloner.rest_of(op, nested, index)
-            inside = cloner.constraints(about)
-            return e.guard(inside, lambda e, _: cloner.inner(e).copy_body(op.body))
+            return cloner.under_one_guard(op, about)
 
         if not outside:
             return self.builder.guard(domain([]), body)
         return self.builder.sum([v.name_hint for v in outside], domain, body)
+
+    def under_one_guard(self, op: tix.ReductionOp, about: Sequence[Constraint]) -> SSAValue:
+        """The term of a reduction where `about` holds, too: in its own guard, so that the next
+        index is found there."""
+        guard = tix.yielded(op.body).owner
+        assert isinstance(guard, tix.IfOp)
+        for inner in op.body.block.ops:
+            if inner is not guard and not isinstance(inner, tix.YieldOp):
+                self.copy(inner)
+        conditions = self.constraints([*about, *guard.condition[0]])
+        return self.builder.guard(conditions, lambda e, _: self.inner(e).copy_body(guard.then))
 
     def rest_of(self, op: tix.ReductionOp, own: Sequence[SSAValue], index: SSAValue) -> SSAValue:
         """The sum over these indices alone, where the others have values."""

@@ -18,15 +18,21 @@ any affine forms:
 
     sum[i, j, idx[i + j] == q](E)    becomes    sum[s in segment](sum[i, j, i + j == places[s]](E))
 
-All other conditions stay. A `sorted` index tensor of one dimension has its places in order: s
-itself is the place.
+All other conditions stay.
+
+A vector that is `sorted` has its places in order: a condition on its element at `f` bounds `f`
+itself, by `starts[low] <= f < starts[high]`, and there may be several:
+
+    da[p] = sum[i, ptr[i] <= p, p < ptr[i + 1]](dy[i])           of the rows of a sparse matrix
+    da[p] = sum[i in range(starts[p + 1] - 1, starts[p + 1])](dy[i])
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import Self
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -38,6 +44,7 @@ from tadc.passes.index_sets.conditional_constants import indices_of
 from tadc.passes.index_sets.context import ContextCloner
 from tadc.passes.index_sets.sets import elements_of, local_indices
 from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.guards import is_guard
 from tadc.passes.rewriting.program_pass import ProgramPass
 from tadc.passes.rewriting.programs import (
@@ -66,7 +73,7 @@ def locate_elements(program: tix.ProgramOp) -> tix.ProgramOp:
     if not any(_keys(op) for op in sums):
         return program
     builder, cloner = start_copy(_Locator, program)
-    cloner.views = _Views(builder, tensor_names(program))
+    cloner.views = _Views(builder, tensor_names(program), _views_in(program, cloner))
     for op in program.definitions:
         cloner.values[op.result] = copy_definition(builder, cloner, op)
     return builder.finish(program, [cloner.value(v) for v in program.returned])
@@ -82,29 +89,34 @@ class _Views:
     builder: ProgramBuilder
     names: dict[SSAValue, str]
     """The names of the old tensors."""
-    made: dict[tuple[str, str], SSAValue] = field(default_factory=dict[tuple[str, str], SSAValue])
+    made: dict[str, SSAValue]
+    """The views by how they are made."""
 
     def starts(self, tensor: SSAValue) -> SSAValue:
         """The first place of each value, and at last the number of places."""
         type = type_of(tensor)
         assert type.end is not None
-        places = reduce(product, type.shape, Affine({}, 1))
-        return self._view(tensor, "starts", [type.end + 1], places + 1)
+        return self._view(tensor, "starts", [type.end + 1], _count(type) + 1)
 
     def places(self, tensor: SSAValue) -> list[SSAValue]:
         """The positions in each dimension, by value and then in their order."""
-        shape = type_of(tensor).shape
-        count = reduce(product, shape, Affine({}, 1))
+        shape, count = type_of(tensor).shape, _count(type_of(tensor))
         return [self._view(tensor, f"places {n}", [count], size) for n, size in enumerate(shape)]
 
     def _view(self, tensor: SSAValue, what: str, shape: Sequence[Affine], end: Affine) -> SSAValue:
         name = self.names[tensor]
-        if (name, what) not in self.made:
+        view = f"{what} of {name}"
+        if view not in self.made:
             label = self.builder.fresh_label(f"{name}_{what.replace(' ', '_')}")
-            element = index_range(end, view=f"{what} of {name}")
-            type = TensorType.of(shape, element)
-            self.made[name, what] = self.builder.add_argument(label, type, location_of(tensor))
-        return self.made[name, what]
+            type = TensorType.of(shape, index_range(end, view=view))
+            self.made[view] = self.builder.add_argument(label, type, location_of(tensor))
+        return self.made[view]
+
+
+def _views_in(program: tix.ProgramOp, cloner: Cloner) -> dict[str, SSAValue]:
+    """The views that a program has already, in the new one."""
+    elements = ((v, type_of(v).element) for v in program.arguments.values())
+    return {e.view: cloner.value(v) for v, e in elements if isinstance(e, IndexRange) and e.view}
 
 
 # --- keys -----------------------------------------------------------------------------------------
@@ -125,6 +137,12 @@ class _Key:
     def value(self) -> Affine | None:
         """The only value that the element has."""
         return next((form for form in self.low if form in self.high), None)
+
+    @property
+    def is_in_order(self) -> bool:
+        """True if the places of the values are in their order: of a sorted vector."""
+        type = self.element.tensor_type
+        return isinstance(type.element, IndexRange) and type.element.is_sorted and type.rank == 1
 
     @property
     def rank(self) -> int:
@@ -200,28 +218,28 @@ class _Locator(ContextCloner):
         return self.choice(op, left)
 
     def copy_reduction(self, op: tix.ReductionOp) -> SSAValue:
-        for key in _keys(op):
-            if self._read_ahead(op, key):
-                return self._segment(op, key)
-        return self._over_all(op)
+        keys = [key for key in _keys(op) if self._read_ahead(op, key)]
+        in_order = [key for key in keys if key.is_in_order]
+        if in_order:
+            return self._between_starts(op, in_order)
+        return self._segment(op, keys[0]) if keys else self._over(op)
 
-    def _over_all(
+    def _over(
         self,
         op: tix.ReductionOp,
-        equations: Sequence[tuple[Affine, Affine]] = (),
-        key: _Key | None = None,
+        keys: Sequence[_Key] = (),
+        more: Callable[[Self], Sequence[Constraint]] = lambda cloner: (),
     ) -> SSAValue:
-        """The reduction over the terms at which old forms equal new ones."""
+        """The reduction over the terms with `more` constraints, at which these keys are settled."""
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
             cloner = self.inner(self.builder, op.indices, own)
-            places = [Constraint(cloner.form(f) - g, equality=True) for f, g in equations]
-            return [*cloner.constraints(op.constraints), *places]
+            return [*cloner.constraints(op.constraints), *more(cloner)]
 
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             cloner = self.inner(e, op.indices, own)
             cloner.assume(cloner.constraints(op.constraints))
-            if key is not None:
+            for key in keys:
                 cloner.settle(key, op)
             return cloner.copy_body(op.body)
 
@@ -248,26 +266,51 @@ class _Locator(ContextCloner):
             self.fetch(local.result)
         return True
 
+    def _between_starts(self, op: tix.ReductionOp, keys: Sequence[_Key]) -> SSAValue:
+        """The reduction over the terms whose places are in the segments of vectors in order."""
+        ends = [(key.element.forms[0], *self._ends(key)) for key in keys]
+
+        def limits(cloner: Self) -> list[Constraint]:
+            return [c for f, low, high in ends for c in _within(cloner.form(f), low, high)]
+
+        return self._over(op, keys, limits)
+
     def _segment(self, op: tix.ReductionOp, key: _Key) -> SSAValue:
-        e, element = self.builder, key.element
-        type = element.tensor_type
-        starts = self.views.starts(element.tensor)
+        """A reduction along the places of a segment, and in it one over the terms of each place."""
+        low, high = self._ends(key)
+        low, high = low or [Affine()], high or [_count(key.element.tensor_type)]
+        places = self.views.places(key.element.tensor)
+
+        def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
+            s = Affine.of(own[0])
+            at = [e.at(p, [s]) for p in places]
+            cloner = self.inner(e)
+            cloner.assume(_within(s, low, high))
+
+            def is_there(inner: Self) -> list[Constraint]:
+                pairs = zip(key.element.forms, at, strict=True)
+                return [Constraint(inner.form(f) - p, equality=True) for f, p in pairs]
+
+            return cloner._over(op, [key], is_there)
+
+        domain: Callable[[list[SSAValue]], list[Constraint]] = lambda own: _within(
+            Affine.of(own[0]), low, high
+        )
+        return self.builder.reduce(type(op), ["s"], domain, body)
+
+    def _ends(self, key: _Key) -> tuple[list[Affine], list[Affine]]:
+        """The first places of a segment and those behind it, as far as the key has such ends."""
+        e, starts = self.builder, self.views.starts(key.element.tensor)
         low = [e.at(starts, [self.form(f)], clamp=True) for f in dict.fromkeys(key.low)]
         high = [e.at(starts, [self.form(f) + 1], clamp=True) for f in dict.fromkeys(key.high)]
-        count = reduce(product, type.shape, Affine({}, 1))
-        in_order = isinstance(type.element, IndexRange) and type.element.is_sorted
-        places = [] if in_order and type.rank == 1 else self.views.places(element.tensor)
+        return low, high
 
-        def domain(own: list[SSAValue]) -> list[Constraint]:
-            s = Affine.of(own[0])
-            first, last = low or [Affine()], high or [count]
-            return [*(Constraint(s - f) for f in first), *(Constraint(f - 1 - s) for f in last)]
 
-        def body(inner: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-            s = Affine.of(own[0])
-            at = [inner.at(p, [s]) for p in places] or [s]
-            cloner = self.inner(inner)
-            cloner.assume(domain(own))
-            return cloner._over_all(op, list(zip(element.forms, at, strict=True)), key)
+def _within(form: Affine, low: Sequence[Affine], high: Sequence[Affine]) -> list[Constraint]:
+    """All of `low <= form`, and of `form < high`."""
+    return [*(Constraint(form - f) for f in low), *(Constraint(f - 1 - form) for f in high)]
 
-        return e.reduce(op.__class__, ["s"], domain, body)
+
+def _count(type: TensorType) -> Affine:
+    """The number of elements."""
+    return reduce(product, type.shape, Affine({}, 1))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from xdsl.dialects.builtin import LocationAttr, ModuleOp, StringAttr
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -218,22 +218,24 @@ def forms_of(op: Operation) -> list[Affine]:
 def reads_of(op: tix.DefineOp) -> list[tix.ReadOp]:
     """All reads in a definition, in order."""
     found: list[tix.ReadOp] = []
-    _collect_reads(op.body.block, found)
+    _collect(op.body.block, tix.ReadOp, found)
     return found
 
 
 def accesses_of(op: tix.DefineOp) -> list[tix.ReadOp | tix.AtOp]:
     """All reads in a definition, those of indices too, in order."""
-    return [o for o in op.walk() if isinstance(o, tix.ReadOp | tix.AtOp)]
+    found: list[tix.ReadOp | tix.AtOp] = []
+    _collect(block_in(op.body), (tix.ReadOp, tix.AtOp), found)
+    return found
 
 
-def _collect_reads(block: Block, found: list[tix.ReadOp]) -> None:
+def _collect(block: Block, kinds: Any, found: list[Any]) -> None:
     # several times faster than `walk`, and asked of every definition by most passes
     for op in ops_in(block):
-        if isinstance(op, tix.ReadOp):
+        if isinstance(op, kinds):
             found.append(op)
         for region in op.regions:
-            _collect_reads(block_in(region), found)
+            _collect(block_in(region), kinds, found)
 
 
 def has_reductions(program: tix.ProgramOp) -> bool:

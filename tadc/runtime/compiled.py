@@ -50,8 +50,8 @@ class Compiled:
         """The arguments as the program declares them."""
         locate = self.program.span_of_argument
         return [
-            Parameter(t.name, t.dtype, len(t.shape), partial(locate, t.name))
-            for t in self.program.args
+            Parameter(t.name, t.type.dtype, t.type.rank, partial(locate, t.name))
+            for t in self.program.summary.inputs
         ]
 
     @cached_property

@@ -17,7 +17,8 @@ from tadc.sizes import NUMBERS, Integers, Size, SizeMismatch
 
 @dataclass(frozen=True)
 class Parameter:
-    """An argument as a program declares it; `dtype` is f32, f64 or real (not declared)."""
+    """An argument as a program declares it; `dtype` is f32, f64 or real (not declared), int of an
+    index tensor, size of a size that callers give."""
 
     name: str
     dtype: str
@@ -59,6 +60,8 @@ def bind(
 def _missing_hint(missing: Parameter, parameters: Sequence[Parameter]) -> str:
     """The arguments, and what a name may be that was not meant as one: a size, or a constant."""
     name, listed = missing.name, f"the arguments are {_listed(parameters)}"
+    if missing.dtype == "size":
+        return f"no array tells this size: give it at the call, f(..., {name}=3)"
     if missing.rank == 0 and name in OTHER_CONSTANTS:
         return f"{listed}; no constant has a name: write {OTHER_CONSTANTS[name]} for {name}"
     array = next((p for p in parameters if p.rank > 0), None)

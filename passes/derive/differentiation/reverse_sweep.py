@@ -32,7 +32,12 @@ from tadc.passes.derive.differentiation.reverse_scalars import Adjoint, LocalRev
 from tadc.passes.derive.differentiation.shared_adjoints import Gathered, Part, SharedAdjoints
 from tadc.passes.index_sets.disjuncts import Disjunct
 from tadc.passes.index_sets.paths import Path, elements
-from tadc.passes.index_sets.sets import elements_of, quotient_constraints, quotients_of
+from tadc.passes.index_sets.sets import (
+    element_constraints,
+    elements_of,
+    quotient_constraints,
+    quotients_of,
+)
 from tadc.passes.rewriting.builder import Body, BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.programs import index_names, reads_of, type_of
@@ -194,6 +199,9 @@ def _contributions(
     # the last unknowns are the first choice for what stays a summation index
     unknowns = [*(a.result for a in ats), *(q.result for q in quotients), *path.indices]
     local = [c for q in quotients for c in quotient_constraints(q)]
+    # those that bound other indices are bounded themselves until they are solved
+    bounds = elements_of(c.form for c in path.ranges)
+    local += [c for a in bounds for c in element_constraints(a)]
     domains = [[*path.ranges, *disjunct, *local] for disjunct in disjuncts]
 
     def contribution(domain: list[Constraint]) -> Contribution:
