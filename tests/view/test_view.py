@@ -200,6 +200,14 @@ def test_pictures_have_links_and_titles():
     assert "x[12]" in first["title"] and first["svg"].startswith("<svg")
 
 
+def test_what_index_tensors_select_has_no_picture():
+    source = (
+        "idx: range(V)[N]\nx: f64[V]\nv: f64[N]\ny[i] = x[idx[i]]\nz[i in range(N - 1)] = v[i + 1]"
+    )
+    found = view(source, parts=("pictures",))
+    assert {p["of"] for p in found["pictures"]} == {"dv"}
+
+
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_all_parts_of_examples_are_data(path):
     found = view(path.read_text(encoding="utf-8"), parts=PARTS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tadc.dialects.tix import Affine, AtOp, Constraint, FloorDivOp, Variable
+from tadc.dialects.tix import Affine, Constraint, FloorDivOp, Variable
 from tadc.dialects.tix.affine import factors_of
 from tadc.dialects.tix.constraints import show_constraint
 from tadc.explain.contribution import Contribution
@@ -56,12 +56,6 @@ class Instance:
     """The name of the read that it comes from, None for one that the text does not have."""
     contribution: Contribution
     sizes: Mapping[str, int]
-
-    @property
-    def reads_at_elements(self) -> bool:
-        """True if elements of index tensors decide which points read an element."""
-        definition = definition_around(self.contribution.op)
-        return any(isinstance(op, AtOp) for op in definition.walk())
 
     # --- the element ---
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 from typing import Any
 
+from tadc.dialects import tix
 from tadc.explain.contribution import Contribution
 from tadc.view.pictures.index_plane import index_plane
 from tadc.view.pictures.instance import Instance
@@ -36,7 +37,8 @@ def pictures(
 
     A picture is a dict of `link`, `of` (the gradient), `title`, `kind` ("points" or "strip"), `svg`
     and `elements`: for each index of the gradient `name`, `value`, `least` and `most`. Gradients
-    without elements and reads at one place alone have none. Raises KeyError for a missing size.
+    without elements and reads at one place alone have none, nor has what depends on elements of
+    index tensors: which points those select is data. Raises KeyError for a missing size.
     """
     return [
         {
@@ -76,8 +78,13 @@ def _instances(
     """
     for link, contribution in contributions:
         instance = Instance(link, contribution, sizes)
-        if all(instance.shape) and not instance.reads_at_elements:
+        if all(instance.shape) and not _has_elements(contribution):
             yield instance, _element(instance, chosen)
+
+
+def _has_elements(contribution: Contribution) -> bool:
+    """True if elements of index tensors decide which points contribute."""
+    return any(isinstance(op, tix.AtOp) for op in contribution.op.walk())
 
 
 def _scenes(instance: Instance, element: Sequence[int]) -> Iterator[tuple[str, Scene]]:
