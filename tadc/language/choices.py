@@ -13,7 +13,7 @@ the ranges of what it reads.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from xdsl.ir import Block, Region, SSAValue
@@ -212,11 +212,18 @@ def _protects(first: ast.expr, part: ast.expr, scope: Scope) -> bool:
     """True if a part of a condition compares indices by which another reads an index tensor."""
     if compares_values(first, scope):
         return False
-    elements = [n for n in ast.walk(first) if isinstance(n, ast.Subscript)]
-    inside = {name for n in elements for name in names_in(n)}
+    inside = {name for n in _elements_in(first, scope) for name in names_in(n)}
     compared = {name.id for name in names_in(first) if name not in inside}
-    reads = (n for n in ast.walk(part) if isinstance(n, ast.Subscript))
-    return any(name.id in compared for n in reads for name in names_in(n.slice))
+    read_by = (name.id for n in _elements_in(part, scope) for name in names_in(n.slice))
+    return any(name in compared for name in read_by)
+
+
+def _elements_in(node: ast.expr, scope: Scope) -> Iterator[ast.Subscript]:
+    """The elements of index tensors that an expression reads."""
+    for n in ast.walk(node):
+        if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name):
+            if scope.names.is_index_tensor(n.value.id):
+                yield n
 
 
 def _links(chain: ast.Compare) -> list[ast.expr]:

@@ -8,6 +8,7 @@ from typing import Any
 
 from tadc.dialects import tix
 from tadc.explain.contribution import Contribution
+from tadc.passes.rewriting.programs import definition_around
 from tadc.view.pictures.index_plane import index_plane
 from tadc.view.pictures.instance import Instance
 from tadc.view.pictures.scene import Scene
@@ -72,10 +73,7 @@ def _instances(
     sizes: Mapping[str, int],
     chosen: Mapping[str, int],
 ) -> Iterator[tuple[Instance, list[int]]]:
-    """The contributions to gradients that have elements, each with the one that is shown.
-
-    Contributions by elements of index tensors are left out: which points they are, the data says.
-    """
+    """The contributions to gradients that have elements, each with the one that is shown."""
     for link, contribution in contributions:
         instance = Instance(link, contribution, sizes)
         if all(instance.shape) and not _has_elements(contribution):
@@ -84,7 +82,8 @@ def _instances(
 
 def _has_elements(contribution: Contribution) -> bool:
     """True if elements of index tensors decide which points contribute."""
-    return any(isinstance(op, tix.AtOp) for op in contribution.op.walk())
+    definition = definition_around(contribution.op)
+    return any(isinstance(op, tix.AtOp) for op in definition.walk())
 
 
 def _scenes(instance: Instance, element: Sequence[int]) -> Iterator[tuple[str, Scene]]:
