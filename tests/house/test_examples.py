@@ -66,6 +66,27 @@ def test_newton_converges_with_a_sparse_jacobian():
     assert entries == 5 * 40**2 - 4 * 40
 
 
+def test_graph_attention_learns_from_neighbours():
+    first, last, right, alone = run("gat.py")
+    assert first > 1.3  # log(4) of four classes that are equally likely
+    assert last < 0.15
+    assert alone < 0.6
+    assert right > 0.8
+
+
+def test_forces_tell_the_potential():
+    found, force_error, gradient_error = run("neighbours.py")
+    assert found == pytest.approx([1.7, 0.9], rel=1e-6)
+    assert force_error < 1e-7
+    assert gradient_error < 1e-7
+
+
+def test_tomography_finds_the_image():
+    error, before = run("tomography.py")
+    assert error < 0.08
+    assert before == 1
+
+
 def test_every_example_is_tested():
     tests = Path(__file__).read_text(encoding="utf-8")
     assert [p.name for p in EXAMPLES.glob("*.py") if f'run("{p.name}")' not in tests] == []

@@ -183,6 +183,8 @@ def arrays(f: tadc.Function, size: int = 8) -> Arrays:
     shapes = [[n if isinstance(n, int) else size for n in t.shape] for t in f.args]
     return [
         np.asarray(rng.uniform(0.1, 1, shape), dtypes[t.dtype])
+        if t.is_real
+        else rng.integers(0, size, shape)
         for shape, t in zip(shapes, f.args, strict=True)
     ]
 

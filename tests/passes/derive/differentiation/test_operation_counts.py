@@ -21,6 +21,7 @@ from tadc.passes.rewriting.programs import type_of
 from tadc.program import Program
 from tadc.sizes import shape_of
 from tadc.verify.gradients import named_sizes, widened
+from tests.support.examples import PROGRAMS_OF_NUMBERS
 from tests.support.paths import EXAMPLES
 
 SIZES = {"N": 30, "M": 31, "K": 7, "D": 5, "H": 12, "W": 10, "I": 12, "J": 11}
@@ -31,7 +32,7 @@ DEARER = {"pooling": 4.25}
 and a division. So 4 + 1 / n, with windows of 4 elements."""
 
 PROGRAMS = {
-    **{path.stem: path.read_text(encoding="utf-8") for path in sorted(EXAMPLES.glob("*.tad"))},
+    **{path.stem: path.read_text(encoding="utf-8") for path in PROGRAMS_OF_NUMBERS},
     "regression": "s = sum[i]((sum[k](x[i, k] * w[k]) + b - t[i])**2)",
     "perceptron": """
         h[i, k] = tanh(sum[j](x[i, j] * v[j, k]) + c[k])

@@ -1,0 +1,11 @@
+"""The programs in the folder of examples."""
+
+import tadc
+from tests.support.paths import EXAMPLES
+
+PROGRAMS_OF_NUMBERS = [
+    path
+    for path in sorted(EXAMPLES.glob("*.tad"))
+    if all(t.is_real for t in tadc.compile_file(path).args)
+]
+"""Those without index tensors: pictures, checks and the interpreter's counts draw real numbers."""
