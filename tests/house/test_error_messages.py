@@ -29,8 +29,6 @@ MAKERS = {"fail", "_fail", "error", "_error", "_unsupported"}
 FILES = sorted((ROOT / "tadc").rglob("*.py"))
 HOLE = "\0"
 
-INDICES = "no text declares index arguments yet; tests/runtime/test_index_arrays.py"
-
 NOT_SHOWN = {
     "the range of a definition's index cannot depend on another index": "the name is unknown first",
     f"the range of {HOLE} cannot be inferred: {HOLE} limits it in a way that depends on which size "
@@ -51,10 +49,6 @@ NOT_SHOWN = {
     f"npm cannot fetch {HOLE}: {HOLE}": "without a network; tests/view/test_site.py",
     "compiling modules takes node": "without Node.js; tests/view/test_site.py",
     f"{HOLE} is not Python: a browser cannot run {HOLE}": "tests/view/test_bundle.py",
-    f"the argument {HOLE} has dtype {HOLE}, but indices are whole numbers": INDICES,
-    f"{HOLE} is {HOLE}, but indices have 64 bits": INDICES,
-    f"{HOLE} is {HOLE}, but {HOLE} declared to be in range({HOLE})": INDICES,
-    f"{HOLE} is {HOLE} after {HOLE}, but {HOLE} is declared to be sorted": INDICES,
     HOLE: "a message of Python's parser, of which the page shows some",
 }
 """Messages that no example can show, with the reason."""
