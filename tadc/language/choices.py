@@ -221,9 +221,11 @@ def _protects(first: ast.expr, part: ast.expr, scope: Scope) -> bool:
 def _elements_in(node: ast.expr, scope: Scope) -> Iterator[ast.Subscript]:
     """The elements of index tensors that an expression reads."""
     for n in ast.walk(node):
-        if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name):
-            if scope.names.is_index_tensor(n.value.id):
+        match n:
+            case ast.Subscript(value=ast.Name(id=name)) if scope.names.is_index_tensor(name):
                 yield n
+            case _:
+                pass
 
 
 def _links(chain: ast.Compare) -> list[ast.expr]:
