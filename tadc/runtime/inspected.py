@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from operator import index
 from typing import Any
 
@@ -19,7 +20,7 @@ import numpy as np
 from tadc.dialects.tix import IndexRange
 from tadc.errors import ArgumentError, SizeError
 from tadc.program import Program, recursing
-from tadc.runtime.arguments import DTYPES, Array, as_array, check_rank
+from tadc.runtime.arguments import DTYPES, Array, as_array, check_rank, dense_strides
 from tadc.runtime.executable import Executable, Plan, Strides
 from tadc.runtime.index_arrays import check_range, check_sorted, in_32_bits, index_array
 from tadc.runtime.located import View, views_of
@@ -27,7 +28,6 @@ from tadc.runtime.parameters import Parameter
 from tadc.runtime.runner import Prepared, Runner
 from tadc.runtime.size_class import LONG_CALLS, SizeClass
 from tadc.runtime.view_store import STORE, Entry
-from tadc.sizes import shape_of
 from tadc.support.recent import Recent
 
 MOST_SHAPES = 1024
@@ -71,11 +71,11 @@ class InspectedRunner(Runner):
         self._views = views_of(self._executor.program.summary)
         inputs = list(zip(self.parameters, program.summary.inputs, strict=True))
         viewed = {view.of for view in self._views}
-        self._indices = {
-            p.name: _IndexArgument(n, p, t.type.element, p.name in viewed)
+        self._indices = [
+            _IndexArgument(n, p, t.type.element, p.name in viewed)
             for n, (p, t) in enumerate(inputs)
             if isinstance(t.type.element, IndexRange)
-        }
+        ]
         self._sizes = [n for n, (_, t) in enumerate(inputs) if t.type.is_size]
         self._ends: Recent[object, Sequence[int | None]] = Recent(MOST_SHAPES)
 
@@ -97,9 +97,14 @@ class InspectedRunner(Runner):
         self, shapes: Sequence[Sequence[int]], precision: str, strides: Strides | None = None
     ) -> Plan:
         """The plan for arguments of these shapes, which takes their views behind them."""
-        inputs = self._executor.program.summary.inputs[len(shapes) :]
-        sizes = self.sizes_of([tuple(s) for s in shapes])
-        views = [shape_of(t.type, sizes) for t in inputs]
+        ends = self.ends_for(tuple([tuple(s) for s in shapes]))
+        counts = {
+            argument.parameter.name: (1 + (end or 0), prod(shapes[argument.number]))
+            for argument, end in zip(self._indices, ends, strict=True)
+        }
+        views = [(counts[view.of][view.dimension is not None],) for view in self._views]
+        if strides is not None:
+            strides = [*strides, *(dense_strides(s, DTYPES["int"].itemsize) for s in views)]
         return self._executor.plan([*shapes, *views], precision, strides)
 
     @recursing
@@ -112,30 +117,49 @@ class InspectedRunner(Runner):
         """The arguments of the located program; raises `ArgumentError` for bad elements."""
         values = self.bind(positional, named)
         arrays = self._arrays(values, {})
-        ends = self._ends_for(tuple(a.shape for a in arrays))
-        entries: dict[str, Entry] = {}
-        for (name, argument), end in zip(self._indices.items(), ends, strict=True):
-            array = arrays[argument.number]
-            if argument.has_views and end is not None:
-                entries[name] = argument.entry(array, end)
-                values[argument.number] = entries[name].in_32_bits
-            else:
-                values[argument.number] = argument.checked(array, end)
+        indices = {argument.number: arrays[argument.number] for argument in self._indices}
+        checked, views = self.inspect(indices, self.ends_for(tuple(a.shape for a in arrays)))
         for n in self._sizes:
             values[n] = arrays[n]
-        return [*values, *(_view(entries[view.of], view) for view in self._views)]
+        for n, array in checked.items():
+            values[n] = array
+        return [*values, *views]
+
+    def inspect(
+        self, indices: Mapping[int, Array], ends: Sequence[int | None]
+    ) -> tuple[dict[int, Array], list[Array]]:
+        """The arrays of index arguments as code runs on them, and the views of these.
+
+        Arrays come by the number of their argument, as `index_array` makes them; those that the
+        program does not read may be left out. The `ends` are those `ends_for` the call. The answer
+        has dense arrays of 32 bits: the same arguments by number, and what stands behind all
+        arguments of the `executor`. Raises `ArgumentError` for bad elements; O(size) where the
+        arrays are those of an earlier call.
+        """
+        entries: dict[str, Entry] = {}
+        checked: dict[int, Array] = {}
+        for argument, end in zip(self._indices, ends, strict=True):
+            n = argument.number
+            if n not in indices:
+                continue
+            if argument.has_views and end is not None:
+                entry = argument.entry(indices[n], end)
+                entries[argument.parameter.name], checked[n] = entry, entry.in_32_bits
+            else:
+                checked[n] = argument.checked(indices[n], end)
+        return checked, [_view(entries[view.of], view) for view in self._views]
 
     def _arrays(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Array]:
         """The arguments as arrays, whose elements are not looked at."""
         values = self.bind(positional, named)
         return [_array(p, v, values) for p, v in zip(self.parameters, values, strict=True)]
 
-    def _ends_for(self, shapes: tuple[tuple[int, ...], ...]) -> Sequence[int | None]:
+    def ends_for(self, shapes: tuple[tuple[int, ...], ...]) -> Sequence[int | None]:
         """The ends of the ranges of all index arguments, for arguments of these shapes."""
         found = self._ends.get(shapes)
         if found is None:
             sizes = self.sizes_of(shapes)
-            ends = (argument.range.end for argument in self._indices.values())
+            ends = (argument.range.end for argument in self._indices)
             found = [None if end is None else max(0, end.evaluate(sizes)) for end in ends]
             self._ends.put(shapes, found)
         return found
