@@ -23,12 +23,15 @@ from tadc.program import Program, recursing
 from tadc.runtime.arguments import DTYPES, Array, as_array, check_rank, dense_strides
 from tadc.runtime.executable import Executable, Plan, Strides
 from tadc.runtime.index_arrays import check_range, check_sorted, in_32_bits, index_array
-from tadc.runtime.located import View, views_of
+from tadc.runtime.located import views_of
 from tadc.runtime.parameters import Parameter
 from tadc.runtime.runner import Prepared, Runner
 from tadc.runtime.size_class import LONG_CALLS, SizeClass
 from tadc.runtime.view_store import STORE, Entry
 from tadc.support.recent import Recent
+
+LONGEST_RANGE = 1 << 31
+"""The end of the longest range whose elements have 32 bits."""
 
 MOST_SHAPES = 1024
 """The number of shapes of arguments whose sizes a program remembers."""
@@ -59,6 +62,8 @@ class _IndexArgument:
             check_range(name, array, end, locate)
         if self.range.is_sorted:
             check_sorted(name, array, locate)
+        if end is not None and end <= LONGEST_RANGE:  # what was checked fits
+            return array.astype(DTYPES["int"], copy=False)
         return in_32_bits(name, array, locate)
 
 
@@ -68,9 +73,10 @@ class InspectedRunner(Runner):
     def __init__(self, program: Program, target: str):
         super().__init__(program, target)
         self._executor = Runner(self.executor.program, target)
-        self._views = views_of(self._executor.program.summary)
+        views = views_of(self._executor.program.summary)
+        self._views = [(view.of, view.dimension) for view in views]
         inputs = list(zip(self.parameters, program.summary.inputs, strict=True))
-        viewed = {view.of for view in self._views}
+        viewed = {view.of for view in views}
         self._indices = [
             _IndexArgument(n, p, t.type.element, p.name in viewed)
             for n, (p, t) in enumerate(inputs)
@@ -102,7 +108,7 @@ class InspectedRunner(Runner):
             argument.parameter.name: (1 + (end or 0), prod(shapes[argument.number]))
             for argument, end in zip(self._indices, ends, strict=True)
         }
-        views = [(counts[view.of][view.dimension is not None],) for view in self._views]
+        views = [(counts[of][dimension is not None],) for of, dimension in self._views]
         if strides is not None:
             strides = [*strides, *(dense_strides(s, DTYPES["int"].itemsize) for s in views)]
         return self._executor.plan([*shapes, *views], precision, strides)
@@ -147,7 +153,7 @@ class InspectedRunner(Runner):
                 entries[argument.parameter.name], checked[n] = entry, entry.in_32_bits
             else:
                 checked[n] = argument.checked(indices[n], end)
-        return checked, [_view(entries[view.of], view) for view in self._views]
+        return checked, [_view(entries[of], dimension) for of, dimension in self._views]
 
     def _arrays(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Array]:
         """The arguments as arrays, whose elements are not looked at."""
@@ -171,9 +177,9 @@ def runner_of(program: Program, target: str) -> Runner:
     return Runner(program, target) if is_plain else InspectedRunner(program, target)
 
 
-def _view(entry: Entry, view: View) -> Array:
-    """A view of an index array."""
-    return entry.starts if view.dimension is None else entry.coordinates[view.dimension]
+def _view(entry: Entry, dimension: int | None) -> Array:
+    """A view of an index array: its starts, or its places along a dimension."""
+    return entry.starts if dimension is None else entry.coordinates[dimension]
 
 
 def _array(parameter: Parameter, value: Any, beside: Sequence[Any]) -> Array:
