@@ -147,8 +147,9 @@ class _System:
             first = last
 
     def _precisions(self, known: Known) -> list[str | None]:
-        args = self._inverse.args
-        given = {name: self._arrays.precision(known[name]) for name in args if name in known}
+        whole = {t.name for t in self._inverse.program.args if not t.is_real}
+        names = [n for n in self._inverse.args if n in known and n not in whole]
+        given = {name: self._arrays.precision(known[name]) for name in names}
         return self._inverse.precisions(self._solutions, given)
 
     def _check(self, known: Known) -> None:

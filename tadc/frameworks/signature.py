@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, NamedTuple
 
 from tadc.errors import ArgumentError, TargetError
@@ -56,8 +55,8 @@ class Signature(NamedTuple):
 
 def parameters_of(function: Function, args: Sequence[Tensor]) -> list[Parameter]:
     """Some arguments of a function as calls give them, each with its place in the text."""
-    locate = function.program.span_of_argument
-    return [Parameter(t.name, t.dtype, len(t.shape), partial(locate, t.name)) for t in args]
+    known = {p.name: p for p in function.runner.parameters}
+    return [known[t.name] for t in args]
 
 
 def of(source: Source) -> Signature:

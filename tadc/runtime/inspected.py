@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from operator import index
 from typing import Any, NamedTuple
 
@@ -19,21 +20,22 @@ import numpy as np
 from tadc.dialects.tix import IndexRange
 from tadc.errors import ArgumentError, SizeError
 from tadc.program import Program, recursing
-from tadc.runtime.arguments import DTYPES, Array, as_array, check_rank
+from tadc.runtime.arguments import DTYPES, Array, as_array, check_rank, dense_strides
 from tadc.runtime.executable import Executable, Plan, Strides
 from tadc.runtime.index_arrays import check_range, check_sorted, in_32_bits, index_array
 from tadc.runtime.inspectors import code
-from tadc.runtime.located import View, views_of
+from tadc.runtime.located import views_of
 from tadc.runtime.parameters import Parameter
 from tadc.runtime.runner import Prepared, Runner
 from tadc.runtime.size_class import LONG_CALLS, SizeClass
 from tadc.runtime.view_store import STORE, Entry
-from tadc.sizes import shape_of
 from tadc.support.recent import Recent
 
 MOST_BYTES_COMPARED = 1 << 16
 """Bytes of an index array without views up to which it is compared with that of the call before:
 to check a longer one again takes as long as that."""
+LONGEST_RANGE = 1 << 31
+"""The end of the longest range whose elements have 32 bits."""
 
 MOST_SHAPES = 1024
 """The number of shapes of arguments whose sizes a program remembers."""
@@ -64,7 +66,21 @@ class _IndexArgument:
             check_range(name, array, end, locate)
         if self.range.is_sorted:
             check_sorted(name, array, locate)
+        if end is not None and end <= LONGEST_RANGE:  # what was checked fits
+            return array.astype(DTYPES["int"], copy=False)
         return in_32_bits(name, array, locate)
+
+    def kept(self, array: Array) -> Array:
+        """The array itself or, if it is short and has no views, a copy that its caller cannot
+        change."""
+        return array if self.has_views or array.nbytes > MOST_BYTES_COMPARED else array.copy()
+
+    def copy_of(self, kept: Array) -> Array | None:
+        """An array of the same elements that nobody changes, to compare later ones with."""
+        if not self.has_views:
+            return kept if kept.nbytes <= MOST_BYTES_COMPARED else None
+        last = self.last
+        return last.array if last is not None and last.equal(kept, last.array) else None
 
 
 class _Last(NamedTuple):
@@ -101,14 +117,15 @@ class InspectedRunner(Runner):
     def __init__(self, program: Program, target: str):
         super().__init__(program, target)
         self._executor = Runner(self.executor.program, target)
-        self._views = views_of(self._executor.program.summary)
+        views = views_of(self._executor.program.summary)
+        self._views = [(view.of, view.dimension) for view in views]
         inputs = list(zip(self.parameters, program.summary.inputs, strict=True))
-        viewed = {view.of for view in self._views}
-        self._indices = {
-            p.name: _IndexArgument(n, p, t.type.element, p.name in viewed)
+        viewed = {view.of for view in views}
+        self._indices = [
+            _IndexArgument(n, p, t.type.element, p.name in viewed)
             for n, (p, t) in enumerate(inputs)
             if isinstance(t.type.element, IndexRange)
-        }
+        ]
         self._sizes = [n for n, (_, t) in enumerate(inputs) if t.type.is_size]
         self._real = [n for n, (_, t) in enumerate(inputs) if t.type.is_real]
         self._last_arguments: _Last | None = None
@@ -137,9 +154,14 @@ class InspectedRunner(Runner):
         self, shapes: Sequence[Sequence[int]], precision: str, strides: Strides | None = None
     ) -> Plan:
         """The plan for arguments of these shapes, which takes their views behind them."""
-        inputs = self._executor.program.summary.inputs[len(shapes) :]
-        sizes = self.sizes_of([tuple(s) for s in shapes])
-        views = [shape_of(t.type, sizes) for t in inputs]
+        ends = self.ends_for(tuple([tuple(s) for s in shapes]))
+        counts = {
+            argument.parameter.name: (1 + (end or 0), prod(shapes[argument.number]))
+            for argument, end in zip(self._indices, ends, strict=True)
+        }
+        views = [(counts[of][dimension is not None],) for of, dimension in self._views]
+        if strides is not None:
+            strides = [*strides, *(dense_strides(s, DTYPES["int"].itemsize) for s in views)]
         return self._executor.plan([*shapes, *views], precision, strides)
 
     @recursing
@@ -152,43 +174,55 @@ class InspectedRunner(Runner):
         """The arguments of the located program; raises `ArgumentError` for bad elements."""
         values = self.bind(positional, named)
         arrays = self._arrays(values, {})
-        ends = self._ends_for(tuple(a.shape for a in arrays))
-        entries: dict[str, Entry] = {}
-        copies: list[Array] = []
-        for (name, argument), end in zip(self._indices.items(), ends, strict=True):
-            array = arrays[argument.number]
-            if argument.has_views and end is not None:
-                entries[name] = argument.entry(array, end)
-                copies.append(entries[name].array)
-                values[argument.number] = entries[name].in_32_bits
-            else:
-                if array.nbytes <= MOST_BYTES_COMPARED:
-                    array = array.copy()
-                    copies.append(array)
-                values[argument.number] = argument.checked(array, end)
+        index_arrays = {a.number: a.kept(arrays[a.number]) for a in self._indices}
+        checked, views = self.inspect(index_arrays, self.ends_for(tuple(a.shape for a in arrays)))
         sizes = [(n, values[n], arrays[n]) for n in self._sizes]
         for n, _, array in sizes:
             values[n] = array
-        views = [_view(entries[view.of], view) for view in self._views]
-        numbers = [argument.number for argument in self._indices.values()]
-        if len(copies) == len(numbers):
-            pairs = zip(numbers, copies, strict=True)
-            indices = [(n, copy, values[n]) for n, copy in pairs]
+        for n, array in checked.items():
+            values[n] = array
+        copies = {a.number: a.copy_of(index_arrays[a.number]) for a in self._indices}
+        if all(copy is not None for copy in copies.values()):
+            indices = [(n, copy, values[n]) for n, copy in copies.items() if copy is not None]
             shapes = [(n, arrays[n].shape) for n in self._real]
             self._last_arguments = _Last(indices, sizes, shapes, views)
         return [*values, *views]
+
+    def inspect(
+        self, indices: Mapping[int, Array], ends: Sequence[int | None]
+    ) -> tuple[dict[int, Array], list[Array]]:
+        """The arrays of index arguments as code runs on them, and the views of these.
+
+        Arrays come by the number of their argument, as `index_array` makes them; those that the
+        program does not read may be left out. The `ends` are those `ends_for` the call. The answer
+        has dense arrays of 32 bits: the same arguments by number, and what stands behind all
+        arguments of the `executor`. Raises `ArgumentError` for bad elements; O(size) where the
+        arrays are those of an earlier call.
+        """
+        entries: dict[str, Entry] = {}
+        checked: dict[int, Array] = {}
+        for argument, end in zip(self._indices, ends, strict=True):
+            n = argument.number
+            if n not in indices:
+                continue
+            if argument.has_views and end is not None:
+                entry = argument.entry(indices[n], end)
+                entries[argument.parameter.name], checked[n] = entry, entry.in_32_bits
+            else:
+                checked[n] = argument.checked(indices[n], end)
+        return checked, [_view(entries[of], dimension) for of, dimension in self._views]
 
     def _arrays(self, positional: Sequence[Any], named: Mapping[str, Any]) -> list[Array]:
         """The arguments as arrays, whose elements are not looked at."""
         values = self.bind(positional, named)
         return [_array(p, v, values) for p, v in zip(self.parameters, values, strict=True)]
 
-    def _ends_for(self, shapes: tuple[tuple[int, ...], ...]) -> Sequence[int | None]:
+    def ends_for(self, shapes: tuple[tuple[int, ...], ...]) -> Sequence[int | None]:
         """The ends of the ranges of all index arguments, for arguments of these shapes."""
         found = self._ends.get(shapes)
         if found is None:
             sizes = self.sizes_of(shapes)
-            ends = (argument.range.end for argument in self._indices.values())
+            ends = (argument.range.end for argument in self._indices)
             found = [None if end is None else max(0, end.evaluate(sizes)) for end in ends]
             self._ends.put(shapes, found)
         return found
@@ -200,9 +234,9 @@ def runner_of(program: Program, target: str) -> Runner:
     return Runner(program, target) if is_plain else InspectedRunner(program, target)
 
 
-def _view(entry: Entry, view: View) -> Array:
-    """A view of an index array."""
-    return entry.starts if view.dimension is None else entry.coordinates[view.dimension]
+def _view(entry: Entry, dimension: int | None) -> Array:
+    """A view of an index array: its starts, or its places along a dimension."""
+    return entry.starts if dimension is None else entry.coordinates[dimension]
 
 
 def _array(parameter: Parameter, value: Any, beside: Sequence[Any]) -> Array:

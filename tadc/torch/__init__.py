@@ -18,6 +18,11 @@
     torch.func.hessian(lambda w: conv(w, x).sum())(w)
     torch.vmap(conv, (None, 0))(w, batch)
 
+Index tensors are plain tensors of integers; sizes that no shape tells are numbers:
+
+    total = tadc.torch.op("seg: range(B)[E]\\ns[b in range(B)] = sum[e, seg[e] == b](v[e])")
+    total(torch.tensor([2, 0, 2]), torch.rand(3), B=4)
+
 Inverse modes are methods, of the same orders; an operation can be a flow of `tadc.ode`, too:
 
     sign, logarithm = tadc.torch.op(layer).log_abs_det((x, w))
@@ -34,7 +39,7 @@ that PyTorch asks of an operation is one more operation, and every order and nes
 - `operator`: what both have in common: shapes, types and `torch.vmap`
 - `autograd`: gradients and tangents
 - `eager`: most calls, which need no dispatcher
-- `kernel`: tensors where they lie, and the machine code that reads them
+- `kernel`: tensors where they lie, and the machine code that reads them; views of index tensors
 - `layout`: which arguments come as tensors, and which as shapes
 - `checks`: tensors that an operation cannot take, and numbers
 - `private`: names of PyTorch that are not public

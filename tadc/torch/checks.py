@@ -7,17 +7,22 @@ terms of PyTorch.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from operator import index
+from typing import Any, NoReturn, cast
 
 import numpy as np
 
-from tadc.errors import ArgumentError, DtypeError
+from tadc.errors import ArgumentError, DtypeError, SizeError
 from tadc.runtime.arguments import is_number, rank_hint
 from tadc.runtime.parameters import Parameter
-from tadc.torch.package import Dtype, torch
+from tadc.torch.package import Dtype, Tensor, torch
 
 DTYPES = {"f32": torch.float32, "f64": torch.float64}
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+INTEGERS = frozenset(
+    getattr(torch, f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)
+)
+"""The types of index tensors."""
 HALVES = (torch.float16, torch.bfloat16)
 DEVICES = ("cpu", "meta")
 
@@ -25,7 +30,18 @@ DEVICES = ("cpu", "meta")
 def check(parameters: Sequence[Parameter], values: Sequence[Any]) -> None:
     """Raise `ArgumentError` or `DtypeError` for what is no tensor that an operation can take."""
     for parameter, value in zip(parameters, values, strict=True):
-        check_tensor(parameter, value, values)
+        if parameter.dtype == "size":
+            check_sizes([parameter], [value])
+        else:
+            check_tensor(parameter, value, values)
+
+
+def check_sizes(parameters: Sequence[Parameter], shapes: Sequence[Any]) -> None:
+    """Raise `SizeError` for a negative number as a size that callers give: that is a shape here."""
+    for p, shape in zip(parameters, shapes, strict=True):
+        if p.dtype == "size" and isinstance(shape[0], int) and shape[0] < 0:
+            reason = f"the size {p.name} is {shape[0]}: no size is negative"
+            raise SizeError(reason, p.span, size=p.name)
 
 
 def check_tensor(p: Parameter, value: Any, values: Sequence[Any]) -> None:
@@ -38,20 +54,38 @@ def check_tensor(p: Parameter, value: Any, values: Sequence[Any]) -> None:
         _refuse(p, f"has the layout {value.layout}", f"{p.name}.to_dense() is a dense tensor")
     if value.device.type not in DEVICES:
         _refuse(p, f"is on the device {value.device}", f"{p.name}.cpu() copies it to the CPU")
-    wanted = DTYPES.get(p.dtype)
-    if value.dtype not in NAMES or (wanted or value.dtype) is not value.dtype:
-        raise DtypeError(
-            f"the argument {p.name} has dtype {value.dtype}, "
-            f"not {wanted or 'torch.float32 or torch.float64'}",
-            p.span,
-            _conversion(p.name, value.dtype, wanted or _precision_beside(value.dtype, values)),
-            argument=p.name,
-        )
+    if p.dtype == "int":
+        _check_indices(p, value)
+    elif value.dtype not in NAMES or DTYPES.get(p.dtype) not in (None, value.dtype):
+        _refuse_precision(p, value, values)
     if value.dim() != p.rank:
         _refuse(p, f"has rank {value.dim()}, not {p.rank}", rank_hint(p, value.shape))
 
 
-def _refuse(p: Parameter, reason: str, hint: str) -> None:
+def _check_indices(p: Parameter, value: Tensor) -> None:
+    if value.dtype not in INTEGERS:
+        dtype = value.dtype
+        hint = f"torch.where({p.name}) has the positions that are true"
+        raise DtypeError(
+            f"the argument {p.name} has dtype {dtype}, but indices are whole numbers",
+            p.span,
+            hint if dtype is torch.bool else f"{p.name}.long() converts it",
+            argument=p.name,
+        )
+
+
+def _refuse_precision(p: Parameter, value: Tensor, values: Sequence[Any]) -> NoReturn:
+    wanted = DTYPES.get(p.dtype)
+    raise DtypeError(
+        f"the argument {p.name} has dtype {value.dtype}, "
+        f"not {wanted or 'torch.float32 or torch.float64'}",
+        p.span,
+        _conversion(p.name, value.dtype, wanted or _precision_beside(value.dtype, values)),
+        argument=p.name,
+    )
+
+
+def _refuse(p: Parameter, reason: str, hint: str) -> NoReturn:
     raise ArgumentError(f"the argument {p.name} {reason}", p.span, hint, argument=p.name)
 
 
@@ -75,9 +109,12 @@ def _conversion(name: str, dtype: Dtype, wanted: Dtype) -> str:
 
 def as_tensors(parameters: Sequence[Parameter], values: Sequence[Any]) -> Sequence[Any]:
     """The values as tensors, of the precision that PyTorch's own rules give them: under autocast
-    halves become float32, numbers have none, and tensors without dimensions widen no others."""
+    halves become float32, numbers have none, and tensors without dimensions widen no others.
+
+    A size that callers give becomes a shape of one dimension.
+    """
     values = [
-        v.float() if p.dtype != "f64" and _is_autocast(v) else v
+        v.float() if p.dtype in ("f32", "real") and _is_autocast(v) else v
         for p, v in zip(parameters, values, strict=True)
     ]
     tensors = [v for v in values if isinstance(v, torch.Tensor)]
@@ -91,14 +128,38 @@ def as_tensors(parameters: Sequence[Parameter], values: Sequence[Any]) -> Sequen
     device = tensors[0].device if tensors else torch.device("cpu")
 
     def converted(p: Parameter, value: Any) -> Any:
+        if p.dtype == "size":
+            return (_given_size(p, value),)
         if is_scalar(value):
             number = cast("np.generic", value).item() if isinstance(value, np.generic) else value
-            return torch.scalar_tensor(number, dtype=DTYPES.get(p.dtype, dtype), device=device)
+            return torch.scalar_tensor(number, dtype=_dtype_of(p, value, dtype), device=device)
         if p.dtype != "real" or not isinstance(value, torch.Tensor) or value.dim():
             return value
         return value.to(dtype) if value.dtype in NAMES else value
 
     return [converted(p, v) for p, v in zip(parameters, values, strict=True)]
+
+
+def _given_size(p: Parameter, value: Any) -> Any:
+    if isinstance(value, (int, torch.SymInt)):
+        return value
+    try:
+        return index(value)
+    except TypeError:
+        reason = f"is a {type(value).__name__}, not a whole number"
+    raise ArgumentError(
+        f"the size {p.name} {reason}",
+        p.span,
+        f"give it at the call: f(..., {p.name}=3)",
+        argument=p.name,
+    )
+
+
+def _dtype_of(p: Parameter, number: Any, real: Dtype) -> Dtype:
+    """The type of the tensor that a number becomes; one that is no index is refused as it is."""
+    if p.dtype != "int":
+        return DTYPES.get(p.dtype, real)
+    return torch.int64 if isinstance(number, (int, np.integer, torch.SymInt)) else torch.float64
 
 
 def _is_autocast(value: Any) -> bool:

@@ -52,7 +52,7 @@ class ExportedOperator(Operator):
         """The shapes that these sizes are of, one after the other."""
         shapes: list[Shape] = []
         for n in self.layout.unread:
-            rank = len(self.operation.function.args[n].shape)
+            rank = self.operation.function.runner.parameters[n].rank
             shapes.append(sizes[:rank])
             sizes = sizes[rank:]
         return shapes

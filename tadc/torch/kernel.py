@@ -23,10 +23,13 @@ from tadc.runtime.arguments import (
     strides_to_read,
 )
 from tadc.runtime.buffer_pool import FEWEST_BYTES_LEASED, pool
+from tadc.runtime.index_arrays import index_array
+from tadc.runtime.inspected import InspectedRunner
+from tadc.runtime.inspectors import address_of
 from tadc.runtime.runner import copier, native_plan
 from tadc.support.recent import Recent
 from tadc.torch import private
-from tadc.torch.checks import DTYPES, NAMES, check
+from tadc.torch.checks import DTYPES, NAMES, check, check_sizes
 from tadc.torch.layout import Layout, Shape, shape_of
 from tadc.torch.package import Dtype, Tensor, torch
 
@@ -71,25 +74,33 @@ class Kernel:
         check(self.parameters, tensors)
         dtypes: list[str | None] = [None] * len(self._operation.names)
         for n, t in zip(self._layout.read, tensors, strict=True):
-            dtypes[n] = NAMES[t.dtype]
+            dtypes[n] = NAMES.get(t.dtype)
         return self._operation.precision(dtypes)
 
     def _make(self, tensors: Sequence[Tensor], shapes: Sequence[Shape]) -> Ready:
         precision = self.precision(tensors)
+        runner = self._operation.function.runner
+        check_sizes([runner.parameters[n] for n in self._layout.unread], shapes)
         wanted = [precision if p.dtype == "real" else p.dtype for p in self.parameters]
-        arrays = [t.detach().numpy() for t in tensors]
         dtypes = [NUMPY_DTYPES[name] for name in wanted]
+        arrays = [
+            np.empty(t.shape, dtype) if name == "int" else t.detach().numpy()
+            for t, name, dtype in zip(tensors, wanted, dtypes, strict=True)
+        ]
         strides = strides_to_read(arrays, dtypes)
         copied = {
             n: _copier(array, dtype, DTYPES[wanted[n]])
             for n, (array, dtype) in enumerate(zip(arrays, dtypes, strict=True))
             if not _is_dense(array, dtype) and not (strides and strides_of(array, dtype))
         }
-        every = [tuple(shape_of(v)) for v in self._layout.values(tensors, shapes)]
+        every = tuple(tuple(shape_of(v)) for v in self._layout.values(tensors, shapes))
         if strides is not None:  # what is not read may lie anywhere
             strides = self._layout.values(strides, [dense_strides(s, 8) for s in shapes])
-        plan = native_plan(self._operation.function.runner, every, precision, strides)
-        return Ready(plan, self._layout.unread, copied)
+        plan = native_plan(runner, every, precision, strides)
+        if not isinstance(runner, InspectedRunner):
+            return Ready(plan, self._layout.unread, copied)
+        indices = [(n, k) for k, n in enumerate(self._layout.read) if wanted[k] == "int"]
+        return Inspected(plan, self._layout.unread, copied, runner, indices, runner.ends_for(every))
 
 
 def _is_dense(array: Array, dtype: np.dtype[Any]) -> bool:
@@ -121,14 +132,45 @@ class Ready:
         self._run(*addresses, *map(ADDRESS, results))
         return results
 
-    def _addresses(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Tensor], list[int]]:
-        """The tensors where some are copied, which hold their memory, and all addresses."""
+    def _addresses(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Any], list[int]]:
+        """All addresses, and what holds the memory there: the tensors, some of which are copied."""
         copies = {n: copy(tensors[n]) for n, copy in self._copied.items()}
         tensors = [copies.get(n, t) for n, t in enumerate(tensors)]
         addresses = list(map(ADDRESS, tensors))
         for n in self._unread:  # in ascending order
             addresses.insert(n, 0)
         return tensors, addresses
+
+
+class Inspected(Ready):
+    """A plan of a program with index tensors: it runs along their views.
+
+    These are made in the call, and kept by the content of index tensors: see `view_store`.
+    """
+
+    def __init__(
+        self,
+        plan: NativePlan,
+        unread: Sequence[int],
+        copied: Mapping[int, Copier],
+        runner: InspectedRunner,
+        indices: Sequence[tuple[int, int]],
+        ends: Sequence[int | None],
+    ):
+        super().__init__(plan, unread, copied)
+        self._is_special = True
+        self._inspect = runner.inspect
+        self._ends = ends
+        self._indices = [(n, k, runner.parameters[n]) for n, k in indices]
+        """The numbers of index arguments, and their places among the tensors."""
+
+    def _addresses(self, tensors: Sequence[Tensor]) -> tuple[Sequence[Any], list[int]]:
+        given = {n: index_array(p.name, tensors[k].numpy(), p.locate) for n, k, p in self._indices}
+        checked, views = self._inspect(given, self._ends)
+        tensors, addresses = super()._addresses(tensors)
+        for n, array in checked.items():
+            addresses[n] = address_of(array)
+        return [*tensors, *checked.values(), *views], [*addresses, *map(address_of, views)]
 
 
 ADDRESS: Callable[[Tensor], int] = torch.Tensor.data_ptr

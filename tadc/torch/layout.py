@@ -33,9 +33,13 @@ class Layout(NamedTuple):
     @staticmethod
     def of(operation: Operation) -> Layout:
         """The layout of an operation; one with arguments takes at least one tensor, as it is by
-        tensors that PyTorch knows where an operation runs."""
+        tensors that PyTorch knows where an operation runs. A size that callers give is the shape of
+        an argument, of one dimension."""
         count = len(operation.names)
-        unread = operation.unread if len(operation.unread) < count else set(range(count - 1))
+        sizes = {n for n, t in enumerate(operation.function.args) if t.dtype == "size"}
+        unread = operation.unread | sizes
+        if len(unread) == count:
+            unread -= set(sorted(unread - sizes)[-1:])
         return Layout(tuple(n for n in range(count) if n not in unread), tuple(sorted(unread)))
 
     def parts(self, values: Sequence[Value]) -> tuple[list[Tensor], tuple[Shape, ...]]:

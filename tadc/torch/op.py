@@ -35,13 +35,16 @@ class Op:
     """A program as a function of tensors of the CPU; `op` makes it.
 
     Arguments come by position, in the order of `op.function.args` or of the decorated function, or
-    by name: tensors of float32 or float64, of any strides, and numbers for scalars. Results are new
-    tensors: one, or a named tuple of several. Updated arguments are results, and stay as they are.
-    A tensor of the device `meta` gives results that have shapes alone.
+    by name: tensors of float32 or float64, of any strides, and numbers for scalars; tensors of any
+    integers for index tensors, which have no gradient, and whole numbers for sizes that no shape
+    tells, as in `f(seg, v, B=3)`. Results are new tensors: one, or a named tuple of several.
+    Updated arguments are results, and stay as they are. A tensor of the device `meta` gives results
+    that have shapes alone.
 
-    Raises `TadcError` for tensors that do not fit: of other devices, sparse ones, integers, complex
-    numbers, and half precision, which programs do not compute in. Under autocast, halves are
-    widened to float32, and gradients come back in the precision of the argument.
+    Raises `TadcError` for tensors that do not fit: of other devices, sparse ones, complex numbers,
+    integers for real numbers, and half precision, which programs do not compute in; and for
+    elements of index tensors outside of their ranges. Under autocast, halves are widened to
+    float32, and gradients come back in the precision of the argument.
 
     Every order of gradients and tangents is exact; of `autograd` and `torch.func` all works, and so
     do `torch.compile(fullgraph=True)`, for all sizes at once, `torch.export`, checkpoints and

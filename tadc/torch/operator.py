@@ -38,11 +38,13 @@ class Operator(ABC):
         """The number of results."""
         self.rules: dict[object, Any] = {}
         """The ways to derive it: see `autograd`."""
-        names, read = operation.names, operation.function.program.summary.read
+        args, read = operation.function.args, operation.function.program.summary.read
         self.derivable = frozenset(
-            n for n in self.layout.read if names[n] in read or operation.is_pullback
+            n
+            for n in self.layout.read
+            if args[n].is_real and (args[n].name in read or operation.is_pullback)
         )
-        """The arguments on whose elements results depend."""
+        """The arguments of real numbers on whose elements results depend."""
 
     def __call__(self, values: Sequence[Value]) -> Results:
         """The results for all arguments in order, some of which may be shapes alone."""
