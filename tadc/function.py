@@ -65,19 +65,18 @@ class Function(Runnable):
     def _repr_html_(self) -> str:
         """This program in a notebook, with why its derivative is what it is: without any script."""
         # by name, as views know functions
-        notebook = import_module("tadc.view.notebook")
-        html: str = notebook.html_of(self.program, self.derived_from)
+        html: str = import_module("tadc.view.notebook").html_of(self.program, self.derived_from)
         return html
 
     @entry
     def emit(self, kind: str, sizes: Sizes | None = None, precision: str = "f64") -> str:
         """This program as text: as `source`, or exactly as a call runs it.
 
-        `located` has views of index tensors along which sums run (`locate-elements`), `plan` and
-        `scheduled` show loops, `llvm`, `llvm-optimized` and `assembly` the code of the
-        target `cpu`, `cuda` and `ptx` that of `cuda`. It is the next call of these sizes (by name)
-        in which tensors of undeclared precision are `precision`, f32 or f64; without sizes it is a
-        large one of any sizes. Raises `SizeError` for sizes that no call can have.
+        `located` has views of index tensors along which sums run, `plan` and `scheduled` show
+        loops, `llvm`, `llvm-optimized` and `assembly` the code of the target `cpu`, `cuda` and
+        `ptx` that of `cuda`. It is the next call of these sizes (by name) in which tensors of
+        undeclared precision are `precision`, f32 or f64; without sizes it is a large one of any
+        sizes. Raises `SizeError` for sizes that no call can have.
         """
         from tadc.emit import emit
 

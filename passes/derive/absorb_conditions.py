@@ -231,7 +231,10 @@ class _Absorber(ContextCloner):
     # --- conditions on indices around the reduction ---
 
     def _outside(self, op: tix.ReductionOp, condition: Condition) -> SSAValue | None:
-        """The reduction within a condition; None where that would copy too much."""
+        """The reduction within a condition; None where that would copy too much, or read ahead."""
+        forms = [c.form for disjunct in condition.disjuncts for c in disjunct]
+        if not self.can_read_ahead(forms, op):
+            return None
         self._require(condition)
         disjuncts = [self.constraints(disjunct) for disjunct in condition.disjuncts]
         outside = complement(disjuncts, self.known)

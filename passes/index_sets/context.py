@@ -12,7 +12,12 @@ from xdsl.ir import Operation, Region, SSAValue
 from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, between
 from tadc.passes.index_sets.disjuncts import complement
-from tadc.passes.index_sets.sets import element_constraints, index_set, local_constraints
+from tadc.passes.index_sets.sets import (
+    element_constraints,
+    elements_of,
+    index_set,
+    local_constraints,
+)
 from tadc.passes.index_sets.space import Space, implied_by
 from tadc.passes.rewriting.builder import Body, BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
@@ -72,21 +77,29 @@ class ContextCloner(Cloner):
         space = Space(list(constraint.form.terms), self.known)
         return space.implied(constraint, space.rows(self.known) + space.sizes_not_negative())
 
+    def can_read_ahead(self, forms: Iterable[Affine], op: Operation) -> bool:
+        """True if the elements of index tensors in `op` that forms need are here, too: an element
+        moves out of a reduction or a condition only where it is read inside of its tensor."""
+        return all(
+            self.holds(c)
+            for element in elements_of(forms)
+            if op.is_ancestor(element) and not element.is_clamped
+            for form, size in zip(map(self.form, element.forms), element.shape, strict=True)
+            for c in between(0, form, size)
+        )
+
 
 def stays_inside(op: Operation, known: Sequence[Constraint]) -> bool:
-    """True if all elements that `op` reads are provably there wherever `known` holds."""
+    """True if all elements that `op` reads are provably there wherever `known` holds: those of
+    tensors, and those of index tensors that its indices are made of."""
+    indices = [Affine.of(v) for v in op.operands if isinstance(v.owner, tix.LocalIndexOp)]
+    if elements := elements_of(indices):
+        known = [*known, *local_constraints(indices)]
+        if not all(_is_inside(element, known) for element in elements):
+            return False
     match op:
-        case tix.AtOp() if op.is_clamped:
-            return True
         case tix.ReadOp() | tix.AtOp():
-            limits = [
-                c
-                for form, size in zip(op.forms, op.shape, strict=True)
-                for c in between(0, form, size)
-            ]
-            space = Space([], [*known, *limits])
-            rows = space.rows(known) + space.sizes_not_negative()
-            return all(space.implied(c, rows) for c in limits)
+            return _is_inside(op, known)
         case tix.ReductionOp():
             return _all_inside(op.body, [*known, *op.constraints])
         case tix.IfOp():
@@ -98,6 +111,17 @@ def stays_inside(op: Operation, known: Sequence[Constraint]) -> bool:
             return all(_all_inside(region, known) for region in op.regions)
         case _:
             return True
+
+
+def _is_inside(op: tix.ReadOp | tix.AtOp, known: Sequence[Constraint]) -> bool:
+    """True if an element is provably there wherever `known` holds."""
+    if isinstance(op, tix.AtOp) and op.is_clamped:
+        return True
+    pairs = zip(op.forms, op.shape, strict=True)
+    limits = [c for form, size in pairs for c in between(0, form, size)]
+    space = Space([], [*known, *limits])
+    rows = space.rows(known) + space.sizes_not_negative()
+    return all(space.implied(c, rows) for c in limits)
 
 
 def is_bounded_inside(

@@ -37,7 +37,7 @@ from typing import Self
 from xdsl.ir import Block, Operation, SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Affine, Constraint, IndexRange, TensorType, between
+from tadc.dialects.tix import Affine, Constraint, IndexRange, TensorType
 from tadc.dialects.tix.affine import product
 from tadc.dialects.tix.types import index_range
 from tadc.passes.index_sets.conditional_constants import indices_of
@@ -259,10 +259,8 @@ class _Locator(ContextCloner):
         for local in local_indices(key.ends):
             if not op.is_ancestor(local):
                 continue
-            if isinstance(local, tix.AtOp):
-                limits = zip(map(self.form, local.forms), local.shape, strict=True)
-                if not all(self.holds(c) for f, size in limits for c in between(0, f, size)):
-                    return False
+            if not self.can_read_ahead([Affine.of(local.result)], op):
+                return False
             self.fetch(local.result)
         return True
 

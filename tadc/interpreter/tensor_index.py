@@ -189,6 +189,8 @@ def _element(self: _Evaluation, op: ReadOp | AtOp, points: Points) -> Array:
         return np.full(points.count, tensor)
     element = [points.affine(form, self.sizes) for form in op.forms]
     if isinstance(op, AtOp) and op.is_clamped:
+        if not tensor.size:
+            return np.zeros(points.count, tensor.dtype)  # a condition on it fails
         element = [np.clip(p, 0, n - 1) for p, n in zip(element, tensor.shape, strict=True)]
     inside = np.ones(points.count, np.bool_)
     for position, size in zip(element, tensor.shape, strict=True):

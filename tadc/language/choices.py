@@ -209,13 +209,17 @@ def _in_turn(node: ast.IfExp, scope: Scope) -> ast.IfExp:
 
 
 def _protects(first: ast.expr, part: ast.expr, scope: Scope) -> bool:
-    """True if a part of a condition compares indices by which another reads an index tensor."""
+    """True if a part of a condition compares indices, or elements, by which another reads an index
+    tensor."""
     if compares_values(first, scope):
         return False
-    inside = {name for n in _elements_in(first, scope) for name in names_in(n)}
-    compared = {name.id for name in names_in(first) if name not in inside}
-    read_by = (name.id for n in _elements_in(part, scope) for name in names_in(n.slice))
-    return any(name in compared for name in read_by)
+    compared = list(_elements_in(first, scope))
+    inside = {name for n in compared for name in names_in(n)}
+    words = {name.id for name in names_in(first) if name not in inside}
+    words |= {ast.dump(element) for element in compared}
+    slices = [n.slice for n in _elements_in(part, scope)]
+    by_names = any(name.id in words for s in slices for name in names_in(s))
+    return by_names or any(ast.dump(e) in words for s in slices for e in _elements_in(s, scope))
 
 
 def _elements_in(node: ast.expr, scope: Scope) -> Iterator[ast.Subscript]:

@@ -108,8 +108,12 @@ def computed(region: Region, around: Blocks = ()) -> Iterator[tuple[Operation, B
 
 
 def reads(operations: Iterable[tuple[Operation, Blocks]]) -> list[Access]:
-    """The reads among these operations."""
-    return [Access(op, around) for op, around in operations if isinstance(op, ReadOp | AtOp)]
+    """The reads among these operations; clamped ones have an element everywhere."""
+    return [
+        Access(op, around)
+        for op, around in operations
+        if isinstance(op, ReadOp) or (isinstance(op, AtOp) and not op.is_clamped)
+    ]
 
 
 class Ranges:

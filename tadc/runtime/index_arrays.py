@@ -101,8 +101,13 @@ def check_sorted(name: str, array: Array, locate: Locate = nowhere) -> None:
 def in_32_bits(name: str, array: Array, locate: Locate = nowhere) -> Array:
     """The array with elements of 32 bits, as code reads them; not copied where it is one.
 
+    One without elements has memory for one: code may read the nearest element of a place before it
+    is known that there is none.
+
     Raises `ArgumentError` where an element has more.
     """
+    if not array.size:
+        return np.zeros(1, INT32)[:0].reshape(array.shape)
     if array.dtype is INT32:
         return array
     narrow = array.astype(INT32)

@@ -66,7 +66,7 @@ class _IndexArgument:
             check_range(name, array, end, locate)
         if self.range.is_sorted:
             check_sorted(name, array, locate)
-        if end is not None and end <= LONGEST_RANGE:  # what was checked fits
+        if end is not None and end <= LONGEST_RANGE and array.size:  # what was checked fits
             return array.astype(DTYPES["int"], copy=False)
         return in_32_bits(name, array, locate)
 

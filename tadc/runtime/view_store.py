@@ -86,7 +86,7 @@ class Entry:
     @property
     def in_32_bits(self) -> Array:
         """The array with elements of 32 bits; raises `ArgumentError` where they have more."""
-        if self.array.dtype is inspectors.INT32:
+        if self.array.dtype is inspectors.INT32 and self.array.size:
             return self.array
         return self.view("int32", lambda: in_32_bits("idx", self.array))
 

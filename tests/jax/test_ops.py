@@ -146,3 +146,12 @@ def test_a_program_that_is_none_is_an_error():
 
 def test_an_op_of_a_text_says_what_it_takes():
     assert repr(tadc.jax.op(SOURCE)) == "<tadc.jax.op (w, x) -> y>"
+
+
+def test_programs_with_index_tensors_are_refused():
+    for source in (
+        "idx: range(V)[N]\nx: f64[V]\ny[i] = x[idx[i]]",
+        "B: size\ny[i in range(B)] = i",
+    ):
+        with pytest.raises(tadc.TadcError, match="operations of JAX do not take yet"):
+            tadc.jax.op(source)

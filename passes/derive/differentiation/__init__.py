@@ -9,6 +9,7 @@ the derivative of its scalars is emitted where a gradient asks for it.
 - `extended_program`: a copy of a program, to which derivatives are added
 - `forward_values`: values of the program that its derivative needs: read, or computed again
 - `reverse_scalars`: the adjoint of a value inside one definition
+- `linked_elements`: elements of index tensors as conditions on the terms of adjoints
 - `reverse_sweep`: the contribution of each read to the adjoint of the tensor that it reads
 - `shared_adjoints`: equivalent adjoints are emitted once, and copied
 - `forward_scalars`: the tangent of one definition

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import Block, Region, SSAValue
@@ -27,6 +28,7 @@ from tadc.dialects import tix
 from tadc.dialects.tix import Affine, Constraint, TensorType, Variable
 from tadc.passes.analysis.rounding import has_comparison
 from tadc.passes.derive.differentiation.forward_values import count_ties
+from tadc.passes.derive.differentiation.linked_elements import LinkedElements
 from tadc.passes.derive.differentiation.names import Labels
 from tadc.passes.derive.differentiation.reverse_scalars import Adjoint, LocalReverse
 from tadc.passes.derive.differentiation.shared_adjoints import Gathered, Part, SharedAdjoints
@@ -190,21 +192,25 @@ def _index_names(rank: int, reads: Iterable[tix.ReadOp]) -> list[str | None]:
 def _contributions(
     read: tix.ReadOp, reverse: LocalReverse, tensors: Cloner, found: dict[Block, list[Disjunct]]
 ) -> list[Contribution]:
-    """One sum per convex disjunct of the index set of the read; `found` keeps those of blocks."""
+    """One sum per convex disjunct of the index set of the read; `found` keeps those of blocks.
+
+    Elements of index tensors that places and ranges are made of are unknowns of the equations, as
+    quotients are; that they are what the tensors hold guards the terms. So do conditions on
+    elements, which no index set can say.
+    """
     path = Path.to(read, reverse.definition)
     disjuncts = path.disjuncts(found)
-    conditions = [*path.ranges, *(c for disjunct in disjuncts for c in disjunct)]
-    forms = [*read.forms, *(c.form for c in conditions)]
-    quotients, ats = quotients_of(forms), elements_of(forms)
+    bounds = elements_of(c.form for c in path.ranges)
+    sets = [[c for c in disjunct if not elements_of([c.form])] for disjunct in disjuncts]
+    forms = [*read.forms, *(c.form for c in (*path.ranges, *chain.from_iterable(sets)))]
+    quotients, places = quotients_of(forms), elements_of(forms)
     # the last unknowns are the first choice for what stays a summation index
-    unknowns = [*(a.result for a in ats), *(q.result for q in quotients), *path.indices]
+    unknowns = [*(a.result for a in places), *(q.result for q in quotients), *path.indices]
     local = [c for q in quotients for c in quotient_constraints(q)]
     # those that bound other indices are bounded themselves until they are solved
-    bounds = elements_of(c.form for c in path.ranges)
     local += [c for a in bounds for c in element_constraints(a)]
-    domains = [[*path.ranges, *disjunct, *local] for disjunct in disjuncts]
 
-    def contribution(domain: list[Constraint]) -> Contribution:
+    def contribution(domain: list[Constraint], asked: list[Constraint]) -> Contribution:
         """The sum over the points of one disjunct that read an element."""
 
         def emit(e: BodyBuilder, element: list[Affine]) -> SSAValue:
@@ -220,25 +226,20 @@ def _contributions(
                 return [*equations, *(c.substitute(indices) for c in domain)]
 
             def body(inner: BodyBuilder, own: list[SSAValue]) -> SSAValue:
-                indices = renamed(own)
-                # an element of an index tensor is what the tensor holds there
-                links = [
-                    Constraint(indices[a.result] - element, equality=True)
-                    for a in ats
-                    for element in [
-                        inner.at(tensors.value(a.tensor), [f.substitute(indices) for f in a.forms])
-                    ]
-                ]
+                indices = ScopedMap[Variable, Affine](renamed(own))
+                links = LinkedElements(inner, tensors.values.new_child(), indices, constraints(own))
+                guards = links.links_of(places) + links.conditions(asked)
 
                 def linked(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
-                    scoped = ScopedMap[Variable, Affine](indices)
-                    cloner = Cloner(e, tensors.values.new_child(), scoped)
-                    return reverse.at(read.result, path, cloner)
+                    return reverse.at(read.result, path, links.inner(e))
 
-                return inner.guard(links, linked)
+                return inner.guard(guards, linked)
 
             return e.sum([v.name_hint for v in unknowns], constraints, body)
 
         return emit
 
-    return [contribution(domain) for domain in domains]
+    return [
+        contribution([*path.ranges, *known, *local], [c for c in disjunct if c not in known])
+        for disjunct, known in zip(disjuncts, sets, strict=True)
+    ]

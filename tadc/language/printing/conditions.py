@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tadc.dialects.tix import Affine, Constraint
 from tadc.language.printing.affine import AND, COMPARISON, OR, NamesInScope, Part, Text, total
+from tadc.passes.index_sets.sets import elements_of
 
 
 def condition(disjuncts: Sequence[Sequence[Constraint]], names: NamesInScope) -> Text:
@@ -17,6 +18,17 @@ def condition(disjuncts: Sequence[Sequence[Constraint]], names: NamesInScope) ->
             return Text(_equation(above.form + 1, "!=", names), COMPARISON)
     texts = [_disjunct(disjunct, names) for disjunct in disjuncts]
     return texts[0] if len(texts) == 1 else Text(" or ".join(t.within(AND) for t in texts), OR)
+
+
+def conditions(disjuncts: Sequence[Sequence[Constraint]], names: NamesInScope) -> list[str]:
+    """A disjunction as conditions that stand one behind the other, if it is a conjunction: those on
+    elements of index tensors come behind those that they may need."""
+    if len(disjuncts) != 1:
+        return [condition(disjuncts, names).text]
+    by_depth: dict[int, list[Constraint]] = {}
+    for c in disjuncts[0]:
+        by_depth.setdefault(_depth([c.form]), []).append(c)
+    return [condition([by_depth[depth]], names).text for depth in sorted(by_depth)]
 
 
 def _without_least(
@@ -60,7 +72,8 @@ def _instead(
 
 
 def _disjunct(disjunct: Sequence[Constraint], names: NamesInScope) -> Text:
-    rest = list(disjunct)
+    # conditions stand before those on elements of index tensors that they may protect
+    rest = sorted(disjunct, key=lambda c: _depth([c.form]))
     texts: list[str] = []
     while rest:
         first = rest.pop(0)
@@ -71,6 +84,11 @@ def _disjunct(disjunct: Sequence[Constraint], names: NamesInScope) -> Text:
             rest.remove(partner)
             texts.append(_chain(first, partner, names))
     return Text(" and ".join(texts), AND if len(texts) > 1 else COMPARISON)
+
+
+def _depth(forms: Sequence[Affine]) -> int:
+    """The number of index tensors that are read one within another."""
+    return max((1 + _depth(element.forms) for element in elements_of(forms)), default=0)
 
 
 def _chained(one: Constraint, other: Constraint, names: NamesInScope) -> bool:

@@ -47,7 +47,7 @@ from tadc.language.printing.affine import (
 )
 from tadc.language.printing.bounds import range_text
 from tadc.language.printing.choices import Tests, is_test, known_of, without_guard
-from tadc.language.printing.conditions import condition
+from tadc.language.printing.conditions import condition, conditions
 from tadc.language.printing.marks import marked
 from tadc.passes.index_sets.sets import elements_of
 
@@ -198,8 +198,8 @@ class ValuePrinter:
                 text += f" in {range_text(index, own_constraints(op, n), inner)}"
             indices.append(text)
         value = yielded(op.body)
-        while (guard := _guard_of_elements(value, op.IDENTITY)) is not None:
-            indices.append(condition(decided(guard.condition), inner).text)
+        for guard in _guards_to_elements(value, op.IDENTITY):
+            indices += conditions(decided(guard.condition), inner)
             value = yielded(guard.then)
         body = self.text(value, inner).text
         text = Text(f"{_REDUCTIONS[type(op)]}[{', '.join(indices)}]({body})", ATOM)
@@ -213,16 +213,28 @@ class ValuePrinter:
         return index_names(op.indices, "k", self.taken | set(names.indices.values()))
 
 
-def _guard_of_elements(value: SSAValue, identity: float) -> IfOp | None:
-    """The choice that a value is, if a reduction's term is there only under a condition on elements
-    of index tensors, and `pad` does not say so."""
-    op = value.owner
-    if not isinstance(op, IfOp) or constant_value(yielded(op.otherwise)) != identity:
-        return None
+def _guards_to_elements(value: SSAValue, identity: float) -> list[IfOp]:
+    """The conditions without which a term of a reduction is not there, one in the other.
+
+    The last of them is one on elements of index tensors; those that `pad` says are none.
+    """
+    found: list[IfOp] = []
+    last = 0
+    while isinstance(op := value.owner, IfOp) and _is_guard(op, identity):
+        found.append(op)
+        if elements_of(c.form for disjunct in op.condition for c in disjunct):
+            last = len(found)
+        value = yielded(op.then)
+    return found[:last]
+
+
+def _is_guard(op: IfOp, identity: float) -> bool:
+    """True if a condition leaves the identity elsewhere, and is not that of `pad`."""
+    if constant_value(yielded(op.otherwise)) != identity:
+        return False
     disjuncts, read = decided(op.condition), yielded(op.then).owner
     is_pad = not identity and isinstance(read, ReadOp) and disjuncts == _inside(read, disjuncts)
-    has_elements = elements_of(c.form for disjunct in disjuncts for c in disjunct)
-    return op if has_elements and not is_pad else None
+    return disjuncts not in ([], [[]]) and not is_pad
 
 
 def own_constraints(op: ReductionOp, n: int) -> list[Constraint]:

@@ -1,0 +1,64 @@
+"""Elements of index tensors in the sums of reverse mode: what guards the terms.
+
+    y[i] = x[idx[i]]      adds to dx[p]      sum[a, i, a == p](dy[i] if a == idx[i] else 0)
+
+The element is an unknown `a` of the equations, and that it is what the tensor holds is a condition
+on each term. Conditions of the text on elements stand beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import SSAValue
+
+from tadc.dialects import tix
+from tadc.dialects.tix import Affine, Constraint, Variable, between
+from tadc.passes.index_sets.sets import local_constraints, local_indices
+from tadc.passes.index_sets.space import implied_by
+from tadc.passes.rewriting.builder import BodyBuilder
+from tadc.passes.rewriting.cloner import Cloner
+from tadc.passes.rewriting.scoped_map import ScopedMap
+
+
+class LinkedElements(Cloner):
+    """Copies what terms are guarded by, at points of which `known` holds.
+
+    An element that other conditions protect, which are conditions on elements themselves, is read
+    at the nearest place that there is: where they fail it makes no difference.
+    """
+
+    def __init__(
+        self,
+        builder: BodyBuilder,
+        values: ScopedMap[SSAValue, SSAValue],
+        indices: ScopedMap[Variable, Affine],
+        known: Sequence[Constraint],
+    ):
+        super().__init__(builder, values, indices)
+        self.known = known
+
+    def links_of(self, elements: Sequence[tix.AtOp]) -> list[Constraint]:
+        """That unknowns are the elements that they stand for."""
+        return [
+            Constraint(self.indices[op.result] - self._element(op), equality=True)
+            for op in elements
+        ]
+
+    def conditions(self, asked: Sequence[Constraint]) -> list[Constraint]:
+        """Conditions on elements, which are read here unless they are unknowns."""
+        for op in local_indices(c.form for c in asked):
+            if op.result in self.indices:
+                continue
+            if isinstance(op, tix.AtOp):
+                self.indices[op.result] = self._element(op)
+            else:
+                self.copy(op)
+        return self.constraints(asked)
+
+    def _element(self, op: tix.AtOp) -> Affine:
+        forms = [self.form(f) for f in op.forms]
+        known = [*self.known, *local_constraints(forms)]
+        limits = (c for f, n in zip(forms, op.shape, strict=True) for c in between(0, f, n))
+        is_there = all(implied_by(c, known) for c in limits)
+        return self.builder.at(self.value(op.tensor), forms, clamp=not is_there)
