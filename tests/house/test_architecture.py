@@ -39,7 +39,7 @@ from tests.support.paths import ROOT
 BESIDE_PHASES = {*layers.PIPELINES, "tadc.passes.run_passes"}
 """The modules of `passes/` itself, which hold no pass."""
 
-TEST_FOLDERS = {"support", "fuzz", "host_shim", "house"}
+TEST_FOLDERS = {"support", "fuzz", "host_shim", "index_tensors", "house"}
 """Folders of tests that mirror none of the compiler."""
 
 LONGEST_FILE = 400
