@@ -20,9 +20,10 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Affine, Constraint
+from tadc.dialects.tix import Affine, Constraint, between
 from tadc.passes.index_sets.conditional_constants import indices_of
-from tadc.passes.index_sets.sets import elements_of
+from tadc.passes.index_sets.sets import elements_of, local_constraints, local_indices
+from tadc.passes.index_sets.space import implied_by
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.guards import is_guard
@@ -58,7 +59,7 @@ def _solution(op: tix.SumOp) -> tuple[SSAValue, Affine] | None:
             for v in op.indices:
                 if abs(c.form[v]) == 1 and all(abs(b.form[v]) <= 1 for b in op.constraints):
                     form = (c.form - Affine.of(v) * c.form[v]) * -c.form[v]
-                    if v not in indices_of(form.indices):
+                    if not {v, *_bounded_by(v, op)} & indices_of(form.indices):
                         return v, form
     return None
 
@@ -76,6 +77,13 @@ def _without(index: SSAValue, op: tix.ReductionOp) -> list[Constraint]:
     joined = [Constraint(low + high) for low in lower for high in upper]
     # the others follow from what the term asks of the element
     return rest + [c for c in joined if {*c.form.indices} & {*op.indices}]
+
+
+def _bounded_by(index: SSAValue, op: tix.ReductionOp) -> list[SSAValue]:
+    """The other indices of a reduction that have no bounds without this one: those of a sum inside,
+    once it is an element."""
+    others = [v for v in op.indices if v is not index]
+    return [v for v in others if not _has_bounds(v, _without(index, op))]
 
 
 def _has_bounds(index: SSAValue, constraints: Sequence[Constraint]) -> bool:
@@ -96,9 +104,7 @@ class _Solver(Cloner):
             return super().copy_reduction(op)
         index, form = found
         about = [c for c in op.constraints if c.form[index]]
-        others = [v for v in op.indices if v is not index]
-        # what only the element bounds is an index of a sum inside
-        nested = [v for v in others if not _has_bounds(v, _without(index, op))]
+        nested = _bounded_by(index, op)
         outside = [v for v in op.indices if v is not index and v not in nested]
 
         def domain(own: list[SSAValue]) -> list[Constraint]:
@@ -107,27 +113,42 @@ class _Solver(Cloner):
 
         def body(e: BodyBuilder, own: list[SSAValue]) -> SSAValue:
             cloner = self.inner(e, outside, own)
-            for at in elements_of([form]):
-                cloner.fetch(at.result)
+            for local in local_indices([form]):
+                cloner.fetch(local.result)
             cloner.indices[index] = cloner.form(form)
             if nested:
                 return cloner.rest_of(op, nested, index)
-            return cloner.under_one_guard(op, about)
+            return cloner.under_one_guard(op, about, index)
 
         if not outside:
             return self.builder.guard(domain([]), body)
         return self.builder.sum([v.name_hint for v in outside], domain, body)
 
-    def under_one_guard(self, op: tix.ReductionOp, about: Sequence[Constraint]) -> SSAValue:
+    def under_one_guard(
+        self, op: tix.ReductionOp, about: Sequence[Constraint], index: SSAValue
+    ) -> SSAValue:
         """The term of a reduction where `about` holds, too: in its own guard, so that the next
         index is found there."""
         guard = tix.yielded(op.body).owner
         assert isinstance(guard, tix.IfOp)
         for inner in op.body.block.ops:
-            if inner is not guard and not isinstance(inner, tix.YieldOp):
+            if isinstance(inner, tix.AtOp) and index in indices_of(inner.indices):
+                self.indices[inner.result] = self._before_guard(inner, index, op)
+            elif inner is not guard and not isinstance(inner, tix.YieldOp):
                 self.copy(inner)
         conditions = self.constraints([*about, *guard.condition[0]])
         return self.builder.guard(conditions, lambda e, _: self.inner(e).copy_body(guard.then))
+
+    def _before_guard(self, element: tix.AtOp, index: SSAValue, op: tix.ReductionOp) -> Affine:
+        """An element at a place that perhaps the guard alone tells to be there: the nearest one."""
+        forms = [self.form(f) for f in element.forms]
+        known = [
+            *self.constraints([c for c in op.constraints if not c.form[index]]),
+            *local_constraints(forms),
+        ]
+        limits = (c for f, n in zip(forms, element.shape, strict=True) for c in between(0, f, n))
+        clamp = element.is_clamped or not all(implied_by(c, known) for c in limits)
+        return self.builder.at(self.value(element.tensor), forms, clamp)
 
     def rest_of(self, op: tix.ReductionOp, own: Sequence[SSAValue], index: SSAValue) -> SSAValue:
         """The sum over these indices alone, where the others have values."""

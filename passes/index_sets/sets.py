@@ -83,6 +83,11 @@ def elements_of(forms: Iterable[Affine]) -> list[tix.AtOp]:
     return [op for op in local_indices(forms) if isinstance(op, tix.AtOp)]
 
 
+def elements_of_quotients(forms: Iterable[Affine]) -> list[tix.AtOp]:
+    """The elements of index tensors that forms use by way of quotients."""
+    return elements_of(form for q in quotients_of(forms) for form in q.forms)
+
+
 def local_indices(forms: Iterable[Affine]) -> list[tix.LocalIndexOp]:
     """The local indices that forms use, and those that these use: needed ones come first."""
     found: dict[tix.LocalIndexOp, None] = {}

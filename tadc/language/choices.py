@@ -84,7 +84,7 @@ class Chooser:
             def under(inner: Scope) -> SSAValue:
                 parts = [condition(part, inner, negative) for part, negative in known]
                 disjuncts = conjunction(parts, node, inner)
-                value: Branch = lambda place: self.evaluate(chosen, place)
+                value: Branch = lambda place: self._value(chosen, place)
                 if disjuncts == TRUE:
                     return value(inner)
                 return by_indices(disjuncts, node, value, _number(0, node), inner)
@@ -92,6 +92,12 @@ class Chooser:
             return under
 
         return self._pick(test, node, branch(node.body, False), branch(node.orelse, True), scope)
+
+    def _value(self, chosen: ast.expr, scope: Scope) -> SSAValue:
+        """The value of a branch."""
+        if isinstance(chosen, _InTurn):
+            return self.choice(chosen, scope)
+        return self.evaluate(chosen, scope)
 
     def term(
         self, node: ast.expr, conditions: Sequence[ast.expr], identity: float, scope: Scope
@@ -191,6 +197,10 @@ def _number(value: float, node: ast.AST) -> Branch:
     return lambda scope: scope.insert(ConstantOp(value), node).result
 
 
+class _InTurn(ast.IfExp):
+    """The later parts of a test, around the same branches."""
+
+
 def _in_turn(node: ast.IfExp, scope: Scope) -> ast.IfExp:
     """The choice with the first part of its test around the others, where that protects them.
 
@@ -200,7 +210,7 @@ def _in_turn(node: ast.IfExp, scope: Scope) -> ast.IfExp:
     match node.test:
         case ast.BoolOp(op, [first, *rest]) if any(_protects(first, part, scope) for part in rest):
             test = rest[0] if len(rest) == 1 else ast.BoolOp(op, rest)
-            inner = ast.IfExp(ast.copy_location(test, node.test), node.body, node.orelse)
+            inner = _InTurn(ast.copy_location(test, node.test), node.body, node.orelse)
             inner = ast.copy_location(inner, node)
             sides = (inner, node.orelse) if isinstance(op, ast.And) else (node.body, inner)
             return ast.copy_location(ast.IfExp(first, *sides), node)

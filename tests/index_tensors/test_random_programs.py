@@ -77,16 +77,6 @@ def test_values_are_those_of_python() -> None:
     check_seeds(check_values, seeds(20, of=1000), lambda seed: program_of(seed).source)
 
 
-OPEN = {
-    "UnsupportedError": [0, 9, 27, 29, 35, 42, 45],
-    "OutOfRange": [13],
-}
-"""Seeds whose derivatives are refused, or read an element outside: faults to mend."""
-
-
 @pytest.mark.parametrize("seed", seeds(10, of=60))
-def test_derivatives_are_those_of_differences(seed: int, request: pytest.FixtureRequest) -> None:
-    for error, known in OPEN.items():
-        if seed in known:
-            request.applymarker(pytest.mark.xfail(reason=error, strict=True))
+def test_derivatives_are_those_of_differences(seed: int) -> None:
     check_derivatives(seed)

@@ -19,6 +19,7 @@ from jax.test_util import check_grads
 import tadc.jax
 from tests.support.boundaries import BOUNDARIES, boundary
 from tests.support.campaign import CAMPAIGN, seeds
+from tests.support.examples import PROGRAMS_OF_NUMBERS
 from tests.support.jax_calls import assert_same
 from tests.support.paths import ROOT
 from tests.support.random_programs import EVERYTHING, random_program
@@ -105,7 +106,7 @@ def test_boundaries(name: str):
 
 
 def test_no_example_is_left_out():
-    assert {p.stem for p in (ROOT / "examples").glob("*.tad")} == {*SHAPES}
+    assert {path.stem for path in PROGRAMS_OF_NUMBERS} == {*SHAPES}
 
 
 @pytest.mark.parametrize("seed", seeds(4, of=200))

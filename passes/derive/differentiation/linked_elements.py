@@ -47,14 +47,23 @@ class LinkedElements(Cloner):
 
     def conditions(self, asked: Sequence[Constraint]) -> list[Constraint]:
         """Conditions on elements, which are read here unless they are unknowns."""
-        for op in local_indices(c.form for c in asked):
+        self._read([c.form for c in asked])
+        return self.constraints(asked)
+
+    def equations(self, places: Sequence[tuple[Affine, Affine]]) -> list[Constraint]:
+        """That old forms, with elements, equal new ones."""
+        self._read([form for form, _ in places])
+        return [Constraint(self.form(form) - new, equality=True) for form, new in places]
+
+    def _read(self, forms: Sequence[Affine]) -> None:
+        """Compute the local indices that forms use, unless they are unknowns."""
+        for op in local_indices(forms):
             if op.result in self.indices:
                 continue
             if isinstance(op, tix.AtOp):
                 self.indices[op.result] = self._element(op)
             else:
                 self.copy(op)
-        return self.constraints(asked)
 
     def _element(self, op: tix.AtOp) -> Affine:
         forms = [self.form(f) for f in op.forms]

@@ -37,6 +37,7 @@ from tadc.passes.index_sets.paths import Path, elements
 from tadc.passes.index_sets.sets import (
     element_constraints,
     elements_of,
+    elements_of_quotients,
     quotient_constraints,
     quotients_of,
 )
@@ -202,7 +203,10 @@ def _contributions(
     disjuncts = path.disjuncts(found)
     bounds = elements_of(c.form for c in path.ranges)
     sets = [[c for c in disjunct if not elements_of([c.form])] for disjunct in disjuncts]
-    forms = [*read.forms, *(c.form for c in (*path.ranges, *chain.from_iterable(sets)))]
+    # a place that is a quotient of an element is a condition on terms, too
+    asked_places = {n for n, f in enumerate(read.forms) if elements_of_quotients([f])}
+    known_places = [f for n, f in enumerate(read.forms) if n not in asked_places]
+    forms = [*known_places, *(c.form for c in (*path.ranges, *chain.from_iterable(sets)))]
     quotients, places = quotients_of(forms), elements_of(forms)
     # the last unknowns are the first choice for what stays a summation index
     unknowns = [*(a.result for a in places), *(q.result for q in quotients), *path.indices]
@@ -221,7 +225,8 @@ def _contributions(
                 indices = renamed(own)
                 equations = [
                     Constraint(form.substitute(indices) - beta, equality=True)
-                    for form, beta in zip(read.forms, element, strict=True)
+                    for n, (form, beta) in enumerate(zip(read.forms, element, strict=True))
+                    if n not in asked_places
                 ]
                 return [*equations, *(c.substitute(indices) for c in domain)]
 
@@ -229,6 +234,9 @@ def _contributions(
                 indices = ScopedMap[Variable, Affine](renamed(own))
                 links = LinkedElements(inner, tensors.values.new_child(), indices, constraints(own))
                 guards = links.links_of(places) + links.conditions(asked)
+                guards += links.equations(
+                    [(read.forms[n], element[n]) for n in sorted(asked_places)]
+                )
 
                 def linked(e: BodyBuilder, _: list[SSAValue]) -> SSAValue:
                     return reverse.at(read.result, path, links.inner(e))

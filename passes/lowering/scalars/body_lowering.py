@@ -85,14 +85,19 @@ class BodyLowering(ScalarLowering):
 
     def element_of_indices(self, op: tix.AtOp) -> SSAValue:
         """An element of a tensor of indices, as an index."""
+        forms = op.forms
         if op.is_clamped:
-            ((form,), (size,)) = op.forms, op.shape
-            last, zero = self.index.form(size - 1), self.index.constant(0)
-            at = self.index.max(zero, self.index.min(last, self.index.form(form)))
-        else:
-            at = self.index.linear(op.forms, self.strides[op.tensor, op.shape])
+            forms = [self._clamped(f, size) for f, size in zip(forms, op.shape, strict=True)]
+        at = self.index.linear(forms, self.strides[op.tensor, op.shape])
         value = self.insert(operations.load(self.buffers[op.tensor], at)).res
         return self.insert(arith.IndexCastOp(value, INDEX)).result
+
+    def _clamped(self, form: Affine, size: Affine) -> Affine:
+        """The nearest place in a dimension."""
+        last, first = self.index.form(size - 1), self.index.constant(0)
+        place = self.index.max(first, self.index.min(last, self.index.form(form)))
+        self.index.values[place] = place
+        return Affine.of(place)
 
     def _scalar(self, op: Operation) -> SSAValue:
         match op:
