@@ -2,7 +2,7 @@
 
     dx[p] = sum[j](dg[a[M - p], j] * z[j]) if p >= 1 else 0
 
-A derivative reads `a[M - p]` at no p of 0, whatever passes move. What they do move reads the nearest
+A derivative reads `a[M - p]` at no p of 0, whatever passes move. What they move reads the nearest
 element that there is; the interpreter raises where another one would leave its tensor.
 """
 
