@@ -102,7 +102,7 @@ class _Last(NamedTuple):
             if type(value) is not np.ndarray or value.shape != shape:
                 return None
         for n, size, array in self.sizes:
-            if found[n] != size:
+            if type(found[n]) is not type(size) or found[n] != size:
                 return None
             found[n] = array
         for n, copy, checked in self.indices:
