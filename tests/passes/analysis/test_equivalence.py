@@ -189,6 +189,7 @@ def test_local_passes_see_the_first_of_each_kind() -> None:
         "solve-conditions",
         "peel-sums",
         "solve-index-kernels",
+        "solve-elements",
         "absorb-conditions",
         "infer-ranges",
         "simplify-sums",
