@@ -83,7 +83,11 @@ def test_errors_of_names() -> None:
 @pytest.mark.parametrize(
     ("dtype", "beside", "hint"),
     [
-        (np.int64, np.float32, "x.astype(numpy.float32) converts it"),
+        (
+            np.int64,
+            np.float32,
+            "x.astype(numpy.float32) converts it; an index tensor is declared: x: range(V)[N]",
+        ),
         (np.float16, np.float32, "x.astype(numpy.float32) converts it"),
         (np.float16, np.float64, "x.astype(numpy.float64) converts it"),
         (np.float16, np.float16, "x.astype(numpy.float32) converts it"),
