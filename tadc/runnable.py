@@ -100,8 +100,10 @@ class Runnable:
 
     def _with_sizes(
         self, shapes: Sequence[Sequence[Size]], sizes: Mapping[str, Size]
-    ) -> list[Sequence[Size]]:
+    ) -> Sequence[Sequence[Size]]:
         """The shapes of all arguments, where those that are sizes may be given by name."""
+        if not sizes:
+            return shapes
         given, found = iter(shapes), list[Sequence[Size]]()
         for t in self.args:
             if t.name in sizes and t.dtype == "size":

@@ -66,8 +66,9 @@ def test_an_update_reads_the_version_before():
     assert terms["2 * dq_1[i]"] == "r1"
 
 
-WITHOUT_TERMS = {"softmax": {"r0", "r2", "r3", "r4"}}
-"""The maximum cancels, and the adjoint of `p` is computed where that of `x` is."""
+WITHOUT_TERMS = {"softmax": {"r0", "r2", "r3", "r4"}, "gat": {"r7", "r8", "r9"}}
+"""The maximum cancels, and the adjoint of `p` is computed where that of `x` is; likewise those of
+`w` and `z`."""
 
 
 @pytest.mark.parametrize("path", sorted(ROOT.glob("examples/*.tad")), ids=lambda path: path.stem)

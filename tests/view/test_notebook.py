@@ -61,7 +61,9 @@ def test_examples_are_valid_static_and_small(path):
         assert len(html.encode()) < 100_000
         found = Reader(html)
         assert found.texts["pre"][0] == str(f)
-        assert {"pre", "details", "summary", "svg"} <= set(found.tags)
+        assert {"pre", "details", "summary"} <= set(found.tags)
+        if all(t.is_real for t in f.args):  # of index tensors, the data says which points there are
+            assert "svg" in found.tags
         assert not {"script", "iframe", "link", "object"} & set(found.tags)
         names = {name for name, _ in found.attributes}
         assert not [name for name in names if name.startswith("on") or name in ("href", "src")]
