@@ -32,7 +32,7 @@
 // -----
 
 "test.op"() {type = !tix.tensor<[2], i32>} : () -> ()
-// CHECK: Expected one of 'f32', 'f64', 'real', 'int', 'range', 'size', 'sorted'
+// CHECK: Expected one of 'f32', 'f64', 'int', 'range', 'real', 'size', 'sorted'
 
 // -----
 
