@@ -223,7 +223,7 @@ class _Program:
         elements = infer_elements(given, defined)
         resolve = self.names.shapes.resolve
         return {
-            t: TensorType.of(map(resolve, t.shape), with_sizes(elements[t.value], resolve))
+            t: TensorType.of([*map(resolve, t.shape)], with_sizes(elements[t.value], resolve))
             for t in [*arguments, *(d.tensor for d in self.definitions)]
         }
 
