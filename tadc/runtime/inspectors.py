@@ -152,7 +152,7 @@ def equal(*arrays: Array) -> bool:
 
 
 def _equal_in_python(*arrays: Array) -> int:
-    """The same without machine code that looks into arrays."""
+    """The answer of `equal`, 1 or 0, without machine code that looks into arrays."""
     return int(
         all(
             type(a) is np.ndarray

@@ -226,7 +226,7 @@ y[i in range(N + 2)] = x[a[i - 1]]**2 if 1 <= i < N else 0
 PROGRAMS = GRAPHS | FORMS
 
 KINDS = ("uniform", "few", "sorted", "one")
-"""How the elements of an index tensor lie: of all values, of few, in order, or of one value."""
+"""The kinds of index arrays: with all values, with few, in order, or with one value."""
 
 
 def arguments(

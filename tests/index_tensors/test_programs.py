@@ -36,7 +36,7 @@ def called(f: tadc.Function, values: Values) -> list[np.ndarray]:
 
 
 def chosen(f: tadc.Function, values: Values) -> Values:
-    """What a program takes of these values."""
+    """The arguments of a program among these values, by name."""
     return {t.name: values[t.name] for t in f.args}
 
 

@@ -208,7 +208,7 @@ def test_the_environment_says_the_limit(monkeypatch: pytest.MonkeyPatch):
 
 
 def in_threads(count: int, run: Callable[[int], Any]) -> list[Any]:
-    """What a function returns in threads that begin together."""
+    """The results of a function in threads that begin together."""
     results: dict[int, Any] = {}
 
     def work(number: int) -> None:

@@ -50,7 +50,7 @@ def affine_text(terms: Sequence[tuple[int, str]]) -> str:
 
 
 class Atom(NamedTuple):
-    """What affine forms are made of, from 0 to below an end: an index, element or quotient."""
+    """A variable of affine forms, from 0 to below an end: an index, element or quotient."""
 
     text: str
     end: Lin

@@ -21,7 +21,7 @@ from tests.support.random_index_forms import Atom, IndexTensor, Lin
 from tests.support.random_index_values import IndexValues
 
 KINDS = ("uniform", "few", "sorted", "one")
-"""How the elements of an index tensor are drawn."""
+"""The kinds of index arrays that are drawn."""
 
 
 @dataclass

@@ -88,7 +88,7 @@ class Case(NamedTuple):
 
     @property
     def torch(self) -> F:
-        """The same in PyTorch."""
+        """The same graph program in plain PyTorch."""
         return lambda *reals: self.plain(*self.indices, *reals, *self.sizes.values())
 
 

@@ -39,7 +39,7 @@ class LinkedElements(Cloner):
         self.known = known
 
     def links_of(self, elements: Sequence[tix.AtOp]) -> list[Constraint]:
-        """That unknowns are the elements that they stand for."""
+        """The equations of unknowns and the elements that they stand for."""
         return [
             Constraint(self.indices[op.result] - self._element(op), equality=True)
             for op in elements
@@ -51,7 +51,7 @@ class LinkedElements(Cloner):
         return self.constraints(asked)
 
     def equations(self, places: Sequence[tuple[Affine, Affine]]) -> list[Constraint]:
-        """That old forms, with elements, equal new ones."""
+        """The equations of old forms, which have elements, and new ones."""
         self._read([form for form, _ in places])
         return [Constraint(self.form(form) - new, equality=True) for form, new in places]
 
