@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Affine, Constraint, between
+from tadc.dialects.tix import Affine, Constraint
 from tadc.passes.index_sets.conditional_constants import indices_of
+from tadc.passes.index_sets.context import are_inside
 from tadc.passes.index_sets.sets import elements_of, local_constraints, local_indices
-from tadc.passes.index_sets.space import implied_by
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.guards import is_guard
@@ -146,8 +146,7 @@ class _Solver(Cloner):
             *self.constraints([c for c in op.constraints if not c.form[index]]),
             *local_constraints(forms),
         ]
-        limits = (c for f, n in zip(forms, element.shape, strict=True) for c in between(0, f, n))
-        clamp = element.is_clamped or not all(implied_by(c, known) for c in limits)
+        clamp = element.is_clamped or not are_inside(forms, element.shape, known)
         return self.builder.at(self.value(element.tensor), forms, clamp)
 
     def rest_of(self, op: tix.ReductionOp, own: Sequence[SSAValue], index: SSAValue) -> SSAValue:

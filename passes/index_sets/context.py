@@ -115,9 +115,15 @@ def stays_inside(op: Operation, known: Sequence[Constraint]) -> bool:
 
 def _is_inside(op: tix.ReadOp | tix.AtOp, known: Sequence[Constraint]) -> bool:
     """True if an element is provably there wherever `known` holds."""
-    if isinstance(op, tix.AtOp) and op.is_clamped:
-        return True
-    pairs = zip(op.forms, op.shape, strict=True)
+    is_clamped = isinstance(op, tix.AtOp) and op.is_clamped
+    return is_clamped or are_inside(op.forms, op.shape, known)
+
+
+def are_inside(
+    forms: Sequence[Affine], shape: Sequence[Affine], known: Sequence[Constraint]
+) -> bool:
+    """True if a place in a tensor of this shape is provably there wherever `known` holds."""
+    pairs = zip(forms, shape, strict=True)
     limits = [c for form, size in pairs for c in between(0, form, size)]
     space = Space([], [*known, *limits])
     rows = space.rows(known) + space.sizes_not_negative()

@@ -8,5 +8,5 @@ PROGRAMS_OF_NUMBERS = [
     for path in sorted(EXAMPLES.glob("*.tad"))
     if all(t.is_real for t in tadc.compile_file(path).args)
 ]
-"""The programs without index tensors: of these the interpreter would count terms that no code visits, and
-operations of JAX take none."""
+"""The programs without index tensors: of others the interpreter would count terms that no code
+visits, and operations of JAX take none."""

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 
 from tadc.dialects import tix
-from tadc.dialects.tix import Affine, Constraint, Variable, between
+from tadc.dialects.tix import Affine, Constraint, Variable
+from tadc.passes.index_sets.context import are_inside
 from tadc.passes.index_sets.sets import local_constraints, local_indices
-from tadc.passes.index_sets.space import implied_by
 from tadc.passes.rewriting.builder import BodyBuilder
 from tadc.passes.rewriting.cloner import Cloner
 from tadc.passes.rewriting.scoped_map import ScopedMap
@@ -68,6 +68,5 @@ class LinkedElements(Cloner):
     def _element(self, op: tix.AtOp) -> Affine:
         forms = [self.form(f) for f in op.forms]
         known = [*self.known, *local_constraints(forms)]
-        limits = (c for f, n in zip(forms, op.shape, strict=True) for c in between(0, f, n))
-        is_there = all(implied_by(c, known) for c in limits)
+        is_there = are_inside(forms, op.shape, known)
         return self.builder.at(self.value(op.tensor), forms, clamp=not is_there)
